@@ -27,7 +27,7 @@ func (e *Elector) runBeside(b beside) (first string) {
 		return e.beside.where
 	}
 	e.beside = b
-	if r := e.run; r != nil && !done(r.alongside) {
+	if r := e.run; r != nil && r.alongside.Err() == nil {
 		r.besides.Go(func() { b.fn(r.alongside) }) // endRunBesides waits for it
 	}
 	return ""

@@ -76,10 +76,15 @@
 //
 // # Giving up
 //
-// A leader gives up by itself when it resigns ([Term.Resign]), at the end of its tenure ([WithMaxTenure]), or
-// after a panic that a handler takes ([WithPanicHandler]). Then it does not campaign
-// for the cooldown, so that another candidate wins if there is one. If there is none, the same process wins again.
-// [WithStandby] is a weak preference for the others.
+// A leader gives up by itself when it resigns ([Term.Resign]), at the end of its tenure ([WithMaxTenure]), or after a panic
+// that a handler takes ([WithPanicHandler]). Then it does not campaign for the cooldown, so that another candidate wins if
+// there is one. If there is none, the same process wins again. [WithStandby] is a weak preference for the others.
+//
+// The Redlock algorithm asks for a limit on extensions, so that no holder keeps the lock forever. The limit here is the
+// tenure, a time: a number of extensions would mean another time with each TTL. By default there is none. The lease of a
+// process that dies or is cut off runs out anyway, a leader that works is as good as the next one, and each handover
+// interrupts work. If a hook or the logger hangs, or work outlives its lease, no limit helps but a restart: let a liveness
+// probe call [Elector.Check].
 //
 // # Endings
 //

@@ -1,7 +1,6 @@
 package election
 
 import (
-	"context"
 	"errors"
 	"sync"
 	"sync/atomic"
@@ -89,7 +88,7 @@ func (e *Elector) Term() (*Term, bool) {
 	e.mu.Lock()
 	t := e.term
 	e.mu.Unlock()
-	if t == nil || t.work.Err() != nil || !t.Valid() {
+	if t == nil || !t.canStart() {
 		return nil, false
 	}
 	return t, true
@@ -110,6 +109,3 @@ func isDone(c <-chan struct{}) bool {
 		return false
 	}
 }
-
-// done reports whether ctx has ended.
-func done(ctx context.Context) bool { return ctx.Err() != nil }

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"time"
 
+	"go.uber.org/zap"
+
 	"github.com/redlockfx/redlockfx/internal/doing"
 	"github.com/redlockfx/redlockfx/redlock"
 )
@@ -21,7 +23,7 @@ func (e *Elector) lead(r *run, lease *redlock.Lease, renewals <-chan renewal) (c
 		t.lease.Abandon()
 	}()
 	e.callApp(func() {
-		e.logLeads(t)
+		e.log.Info("this replica leads", zap.Uint64("term", t.Token()), zap.Time("until", t.Deadline()))
 		e.config.hooks.elected(t)
 	})
 	if r.isStopping() {
@@ -42,7 +44,7 @@ func (e *Elector) lead(r *run, lease *redlock.Lease, renewals <-chan renewal) (c
 	case !drained:
 		problem = e.undrained()
 		t.lease.Abandon()
-	case e.willPanic(r):
+	case r.panicked.Load() != nil:
 		// The next leader may have the same bug. So it starts when the lease has run out, as after any crash, and not at once.
 		t.lease.Abandon()
 		e.forgetTerm()
@@ -64,7 +66,9 @@ func (e *Elector) watch(t *Term, renewals <-chan renewal) {
 	for {
 		select {
 		case <-t.work.Done():
-			e.renewedBefore(t, renewals)
+			for len(renewals) > 0 { // of before; one of them may have found the lease lost
+				e.renewed(t, <-renewals)
+			}
 			return
 		case <-tenure:
 			t.end(fmt.Errorf("%w: its tenure is over", ErrResigned))
@@ -82,11 +86,9 @@ func (e *Elector) drain(r *run, t *Term, renewals <-chan renewal) bool {
 		return true
 	}
 	t.lose(fmt.Errorf("%w: the time to drain is over", context.Cause(t.work)))
-	grace := time.NewTimer(min(e.config.margin, time.Until(t.lease.Deadline())))
-	defer grace.Stop()
 	select {
 	case <-idle:
-	case <-grace.C:
+	case <-time.After(min(e.config.margin, time.Until(t.lease.Deadline()))):
 	}
 	return isDone(idle)
 }
@@ -95,30 +97,25 @@ func (e *Elector) drain(r *run, t *Term, renewals <-chan renewal) bool {
 // logs what it waits for.
 func (e *Elector) awaitIdle(r *run, t *Term, renewals <-chan renewal, lost <-chan struct{}) bool {
 	began, idle := time.Now(), e.whenIdle()
-	timeout := time.NewTimer(e.config.drainTimeout)
-	defer timeout.Stop()
-	notice := time.NewTimer(doing.Soon)
-	defer notice.Stop()
+	timeout, notice := time.After(e.config.drainTimeout), time.After(doing.Soon)
 	for {
 		select {
-		case <-idle:
-			return true
 		case n := <-renewals:
 			e.renewed(t, n)
-		case <-notice.C:
+			continue
+		case <-notice:
 			e.callApp(func() { e.logDraining(t, began.Add(e.config.drainTimeout)) })
-			notice.Reset(doing.Often)
-		case <-lost:
-			return false
-		case <-timeout.C:
-			return false
+			notice = time.After(doing.Often)
+			continue
 		case <-r.aborting.Done():
-			if isDone(idle) {
-				return true
+			if !isDone(idle) {
+				e.callApp(func() { e.logCutShort(t, time.Since(began)) })
 			}
-			e.callApp(func() { e.logCutShort(t, time.Since(began)) })
-			return false
+		case <-idle:
+		case <-lost:
+		case <-timeout:
 		}
+		return isDone(idle)
 	}
 }
 
@@ -130,16 +127,4 @@ func (e *Elector) renewed(t *Term, n renewal) {
 		}
 		e.config.hooks.renewed(t, n)
 	})
-}
-
-// renewedBefore reports the renewals before the end of the term. One of them may have found the lease lost.
-func (e *Elector) renewedBefore(t *Term, renewals <-chan renewal) {
-	for {
-		select {
-		case n := <-renewals:
-			e.renewed(t, n)
-		default:
-			return
-		}
-	}
 }

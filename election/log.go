@@ -13,10 +13,6 @@ import (
 // Levels: info for who leads, since when, and why that ends; warn for problems that need a person soon; error for those
 // that need one now.
 
-func (e *Elector) logLeads(t *Term) {
-	e.log.Info("this replica leads", zap.Uint64("term", t.Token()), zap.Time("until", t.Deadline()))
-}
-
 // logEnd logs the end of a term. problem is why its lease was not released, or nil.
 func (e *Elector) logEnd(r *run, t *Term, cause, problem error) {
 	fields := []zap.Field{
@@ -27,8 +23,8 @@ func (e *Elector) logEnd(r *run, t *Term, cause, problem error) {
 		e.log.Error("work continues after the end of leadership, the next leader waits for the lease to expire",
 			append(fields, zap.Error(problem), zap.Time("lease_until", t.lease.Deadline()))...)
 	}
-	switch stopping := done(r.stopping); {
-	case e.willPanic(r):
+	switch stopping := r.stopping.Err() != nil; {
+	case r.panicked.Load() != nil:
 		e.log.Error("this process ends by a panic, the next leader waits for the lease to expire",
 			append(fields, zap.Time("lease_until", t.lease.Deadline()))...)
 	case undrained:
@@ -55,13 +51,13 @@ func (e *Elector) logRenewal(t *Term, n renewal) {
 func (e *Elector) logCutShort(t *Term, after time.Duration) {
 	e.log.Warn("the drain is cut short: Shutdown has no more time", zap.Uint64("term", t.Token()),
 		zap.Duration("after", after), zap.Duration("drain_timeout", e.config.drainTimeout),
-		zap.Strings("running", e.awaited(t)))
+		zap.Strings("running", e.awaited()))
 }
 
 // logDraining logs what a drain waits for. until is when it stops waiting.
 func (e *Elector) logDraining(t *Term, until time.Time) {
 	e.log.Info("draining: waiting for work to return", zap.Uint64("term", t.Token()),
-		zap.Strings("running", e.awaited(t)), zap.Time("until", until))
+		zap.Strings("running", e.awaited()), zap.Time("until", until))
 }
 
 // logTooLate logs that a lease was won too late to lead, and that it was not released if problem is not nil.

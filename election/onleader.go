@@ -66,7 +66,7 @@ func (e *Elector) begin(t *Term) {
 // startLocked runs a callback in t. t's contexts tell its goroutine to stop. drain and await wait for it through whenIdle.
 func (e *Elector) startLocked(c *callback, t *Term) {
 	ctx, w := e.newWork(t.work, t, c.name)
-	c.work, w.callback = w, c
+	c.work = w
 	e.addLocked(w)
 	go e.call(ctx, w, c.fn)
 }

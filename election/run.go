@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/redlockfx/redlockfx/internal/retry"
@@ -20,9 +21,12 @@ type run struct {
 	stop     context.CancelCauseFunc
 	aborting context.Context // done when draining must end
 	abort    context.CancelFunc
-	panicked *PanicError   // of a callback, if there is no handler: Run ends and panics with it; Elector.mu guards it
 	done     chan struct{} // closed when Run is over and err is set
 	err      error
+
+	// panicked is a callback's panic, if there is no handler: Run ends and panics with it. It is set under Elector.mu, and not after
+	// the end of Run.
+	panicked atomic.Pointer[PanicError]
 
 	besides    sync.WaitGroup // what runs beside the loop until alongside is done
 	alongside  context.Context
@@ -54,8 +58,8 @@ func (e *Elector) Run(ctx context.Context) error {
 		unwatch()
 		e.endRunBesides(r)
 		e.endRun(r)
-		if r.panicked != nil {
-			panic(r.panicked)
+		if p := r.panicked.Load(); p != nil {
+			panic(p)
 		}
 	}()
 	r.err = e.loop(r)
@@ -88,17 +92,17 @@ func (e *Elector) beginRun(ctx context.Context) (*run, error) {
 // isStopping reports whether Run must stop. It checks the context of Run as well, since the goroutine that forwards its end may
 // not have run yet.
 func (r *run) isStopping() bool {
-	if done(r.caller) {
+	if r.caller.Err() != nil {
 		r.stop(fmt.Errorf("%w: %w", ErrStopped, context.Cause(r.caller)))
 	}
-	return done(r.stopping)
+	return r.stopping.Err() != nil
 }
 
 func (e *Elector) endRun(r *run) {
 	e.mu.Lock()
-	e.run = nil // from here on, callbacks that are still running do not set r.panicked
-	if r.panicked != nil {
-		r.err = r.panicked
+	e.run = nil
+	if p := r.panicked.Load(); p != nil {
+		r.err = p
 	}
 	if errors.Is(r.err, redlock.ErrClosed) {
 		e.failed = r.err
@@ -121,7 +125,7 @@ func (e *Elector) loop(r *run) error {
 			return err
 		}
 		cause, drained := e.lead(r, lease, renewals)
-		if !drained && done(r.stopping) {
+		if !drained && r.stopping.Err() != nil {
 			return e.undrained()
 		}
 		if _, panicked := errors.AsType[*PanicError](cause); panicked {
@@ -177,11 +181,4 @@ func (e *Elector) forgetTerm() {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.term = nil
-}
-
-// willPanic reports whether Run is about to panic.
-func (e *Elector) willPanic(r *run) bool {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	return r.panicked != nil
 }

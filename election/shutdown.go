@@ -42,7 +42,5 @@ func (e *Elector) Shutdown(ctx context.Context) error {
 
 // reserve returns how much of a shutdown's time is kept for callbacks to return after they were cut off, and for the release.
 func (e *Elector) reserve(left time.Duration) time.Duration {
-	return min(e.config.margin, left/4) + 2*e.nodeTimeout()
+	return min(e.config.margin, left/4) + 2*e.locker.Settings().NodeTimeout
 }
-
-func (e *Elector) nodeTimeout() time.Duration { return e.locker.Settings().NodeTimeout }

@@ -20,7 +20,7 @@ func (e *Elector) State() State {
 	t, running, working := e.term, e.run != nil, len(e.running) > 0
 	e.mu.Unlock()
 	switch {
-	case t != nil && t.work.Err() == nil && t.Valid():
+	case t != nil && t.canStart():
 		return StateLeading
 	case t != nil && (running || working): // after Run, e.term stays set
 		return StateDraining

@@ -11,9 +11,6 @@ import (
 )
 
 // Term is one uninterrupted leadership. Its methods are safe for concurrent use.
-//
-// It has two contexts. The callbacks' context ends when the term is asked to end, or is lost. [Term.Context] goes on while
-// callbacks drain, and ends when the lease can no longer be trusted.
 type Term struct {
 	elector *Elector
 	lease   *redlock.Lease
@@ -72,15 +69,13 @@ func (t *Term) stopAt() time.Time { return t.clock.Now().Add(time.Until(t.Deadli
 // expire ends both contexts at the stop deadline. No renewal, node or hook can delay it. If a renewal has moved the deadline since
 // the timer was set, it sets the timer again.
 func (t *Term) expire() {
-	if time.Until(t.Deadline()) > 0 {
-		t.mu.Lock()
-		defer t.mu.Unlock()
-		if t.trusted.Err() == nil {
-			t.timer.Reset(t.stopAt())
-		}
-		return
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if time.Until(t.Deadline()) <= 0 {
+		t.tooLate()
+	} else if t.trusted.Err() == nil {
+		t.timer.Reset(t.stopAt())
 	}
-	t.tooLate()
 }
 
 func (t *Term) tooLate() {

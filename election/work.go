@@ -1,7 +1,6 @@
 package election
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -18,12 +17,11 @@ import (
 // work is one call of a callback or of Term.Do. It must return before the lease of the term is released. It does not change once it
 // has begun.
 type work struct {
-	term     *Term
-	callback *callback // nil for Term.Do
-	name     string    // of the function, for people
-	since    time.Time
-	cancel   context.CancelFunc
-	doing    *doing.List
+	term   *Term
+	name   string // of the function, for people
+	since  time.Time
+	cancel context.CancelFunc
+	doing  *doing.List
 }
 
 // newWork returns new work and its context, which is derived from ctx.
@@ -41,8 +39,6 @@ func (e *Elector) addLocked(w *work) {
 	e.running = append(e.running, w)
 }
 
-var errGoexit = errors.New("runtime.Goexit was called")
-
 // call calls a callback. The recovery comes before the work counts as returned, so that Run sees each panic.
 func (e *Elector) call(ctx context.Context, w *work, fn func(context.Context)) {
 	defer e.returned(w)
@@ -50,7 +46,7 @@ func (e *Elector) call(ctx context.Context, w *work, fn func(context.Context)) {
 	defer func() {
 		v := recover()
 		if v == nil && !returned {
-			v = errGoexit
+			v = errors.New("runtime.Goexit was called")
 		}
 		if v != nil {
 			e.panicked(w.term, &PanicError{Value: v, Stack: debug.Stack()})
@@ -72,7 +68,7 @@ func (e *Elector) panicked(t *Term, p *PanicError) {
 	e.mu.Lock()
 	r := e.run
 	if r != nil {
-		r.panicked = cmp.Or(r.panicked, p)
+		r.panicked.CompareAndSwap(nil, p)
 	}
 	e.mu.Unlock()
 	if r == nil {
@@ -116,22 +112,17 @@ func (e *Elector) undrained() error {
 	if t != nil {
 		asked = fmt.Sprintf(", %v after it was told to stop", time.Since(t.endedAt()).Round(time.Millisecond))
 	}
-	return fmt.Errorf("%w: %q: still running%s: %s", ErrUndrained, e.name, asked, strings.Join(e.awaited(t), ", "))
+	return fmt.Errorf("%w: %q: still running%s: %s", ErrUndrained, e.name, asked, strings.Join(e.awaited(), ", "))
 }
 
-// awaited describes what the drain of a term waits for.
-func (e *Elector) awaited(t *Term) []string {
-	items := e.stillRunning()
-	if len(items) == 0 {
-		since := time.Now()
-		if t != nil {
-			since = t.endedAt()
-		}
-		items = []doing.Item{{Name: "unnamed work of a callback", Since: since}}
-	}
+// awaited describes what a drain waits for.
+func (e *Elector) awaited() []string {
 	var all []string
-	for _, item := range items {
+	for _, item := range e.stillRunning() {
 		all = append(all, fmt.Sprintf("%s for %v", item.Name, time.Since(item.Since).Round(time.Millisecond)))
+	}
+	if len(all) == 0 {
+		return []string{"unnamed work of a callback"}
 	}
 	return all
 }
