@@ -3,7 +3,6 @@ package redlockfx
 import (
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/redlockfx/redlockfx/election"
@@ -94,18 +93,10 @@ func (c Config) location() (*time.Location, error) {
 
 func (c Config) lockerOptions() ([]redlock.Option, error) {
 	var opts []redlock.Option
-	if c.TTL != 0 {
-		opts = append(opts, redlock.WithTTL(c.TTL))
-	}
-	if c.MaxTTL != 0 {
-		opts = append(opts, redlock.WithMaxTTL(c.MaxTTL))
-	}
-	if c.NodeTimeout != 0 {
-		opts = append(opts, redlock.WithNodeTimeout(c.NodeTimeout))
-	}
-	if c.KeyPrefix != "" {
-		opts = append(opts, redlock.WithKeyPrefix(c.KeyPrefix))
-	}
+	set(&opts, c.TTL, redlock.WithTTL)
+	set(&opts, c.MaxTTL, redlock.WithMaxTTL)
+	set(&opts, c.NodeTimeout, redlock.WithNodeTimeout)
+	set(&opts, c.KeyPrefix, redlock.WithKeyPrefix)
 	if c.NoRestartGuard {
 		opts = append(opts, redlock.WithoutRestartGuard())
 	}
@@ -113,28 +104,18 @@ func (c Config) lockerOptions() ([]redlock.Option, error) {
 		opts = append(opts, redlock.WithUnseenRestarts())
 	}
 	secure, err := c.tls()
-	if secure != nil {
-		opts = append(opts, redlock.WithTLS(secure))
-	}
+	set(&opts, secure, redlock.WithTLS)
 	return opts, err
 }
 
 func (c Config) electionOptions() []election.Option {
 	opts := []election.Option{election.WithStandby(c.Standby)}
-	if c.TTL != 0 {
-		opts = append(opts, election.WithTTL(c.TTL))
-	}
-	if c.DrainTimeout != 0 {
-		opts = append(opts, election.WithDrainTimeout(c.DrainTimeout))
-	}
+	set(&opts, c.TTL, election.WithTTL)
+	set(&opts, c.DrainTimeout, election.WithDrainTimeout)
+	set(&opts, c.StopMargin, election.WithStopMargin)
+	set(&opts, c.Cooldown, election.WithCooldown)
 	if c.RenewEvery != 0 {
 		opts = append(opts, election.WithRenewal(c.RenewEvery, 0))
-	}
-	if c.StopMargin != 0 {
-		opts = append(opts, election.WithStopMargin(c.StopMargin))
-	}
-	if c.Cooldown != 0 {
-		opts = append(opts, election.WithCooldown(c.Cooldown))
 	}
 	if c.MaxTenure != 0 || c.TenureJitter != 0 {
 		opts = append(opts, election.WithMaxTenure(c.MaxTenure, c.TenureJitter))
@@ -145,19 +126,10 @@ func (c Config) electionOptions() []election.Option {
 	return opts
 }
 
-// ofLocker returns the names of the set fields that configure a Locker.
-func (c Config) ofLocker() []string {
-	var set []string
-	for name, is := range map[string]bool{
-		"Nodes": len(c.Nodes) > 0, "KeyPrefix": c.KeyPrefix != "", "MaxTTL": c.MaxTTL != 0,
-		"NodeTimeout": c.NodeTimeout != 0, "NoRestartGuard": c.NoRestartGuard, "UnseenRestarts": c.UnseenRestarts,
-		"TLSCAFile": c.TLSCAFile != "", "TLSCertFile": c.TLSCertFile != "", "TLSKeyFile": c.TLSKeyFile != "",
-		"TLSServerName": c.TLSServerName != "",
-	} {
-		if is {
-			set = append(set, "Config."+name)
-		}
+// set appends an option, unless value is zero.
+func set[V comparable, O any](opts *[]O, value V, option func(V) O) {
+	var zero V
+	if value != zero {
+		*opts = append(*opts, option(value))
 	}
-	slices.Sort(set)
-	return set
 }

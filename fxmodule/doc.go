@@ -13,19 +13,25 @@
 //
 // # Needs and provides
 //
-// Module needs a [Config], from fx.Supply or [Settings], and nodes. If the Config has their addresses, Module makes
-// the clients and closes them. Otherwise the application adds its own clients with [Node]. Both or neither is an
-// error. Module provides *redlock.Locker, *election.Elector and *scheduler.Scheduler, and nothing else.
+// Module needs a [Config] and nodes. If the Config has their addresses, Module makes the clients and closes them. Otherwise
+// the application adds its own clients with [Node]. Both or neither is an error. Module provides *redlock.Locker,
+// *election.Elector and *scheduler.Scheduler, and nothing else.
 //
-// [Job], [OnLeader] and [Middleware] add jobs, callbacks and the middleware of all jobs. These, and whatever they
-// depend on, may take the Locker, the Elector and the Scheduler. Module logs to a *zap.Logger if the application
-// provides one; fx leaves it out, without an error, if the Logger's constructor lacks a dependency. [Hooks] and [Options] set what the Config has no field for, and an fx.Invoke that takes the Locker may
-// call [redlock.Locker.OnNode]. [Locker] shares a Locker between elections.
+// [Job] and [OnLeader] add jobs and callbacks. These, and whatever they depend on, may take the Locker, the Elector and the
+// Scheduler. Module logs to a *zap.Logger if the application provides one; fx leaves it out, without an error, if the
+// Logger's constructor lacks a dependency. [Hooks] and [Options] set what the Config has no field for, and an fx.Invoke
+// that takes the Locker may call [redlock.Locker.OnNode]. The terms are recorded: see package termlog.
 //
-// [Named] adds a second election to the same application, and [For] makes a helper apply to it. fx.New fails if a
-// helper's election is not in the application, if a constructor lacks a dependency, or if the Config is missing. The
-// error names the helper and the file and line of its call. Put parameters that need a tag into a parameter object (a
-// struct with fx.In), because helpers do not accept fx.Annotate.
+// [Named] adds a second election to the same application, and [For] makes a helper apply to it. The Config of a second
+// election, and the parts that it provides, have its name as a tag. [Locker] shares a Locker between elections:
+//
+//	redlockfx.Named("mail"),
+//	fx.Supply(fx.Annotate(redlockfx.Config{Name: "mail"}, fx.ResultTags(`name:"mail"`))),
+//	redlockfx.OnLeader(newMailer, redlockfx.For("mail")),
+//
+// fx.New fails if a helper's election is not in the application, with the file and line of the helper's call. It also fails
+// if a constructor lacks a dependency, or if the Config is missing. Put parameters that need a tag into a parameter object
+// (a struct with fx.In), because helpers do not accept fx.Annotate.
 //
 // # Start
 //

@@ -28,7 +28,7 @@ func TestStop_ElectionsDrainAtTheSameTime(t *testing.T) {
 		ended := make(chan error, 2)
 		clients, _ := c.process(two)
 		app, _ := c.app(redlockfx.Config{Name: "x"}, redlockfx.Named("two"), clients,
-			redlockfx.Settings(func() redlockfx.Config { return redlockfx.Config{Name: "other"} }, two),
+			settings(redlockfx.Config{Name: "other"}),
 			lasting(8*time.Second, ended), lasting(8*time.Second, ended, two), fx.StopTimeout(15*time.Second))
 		app.RequireStart()
 		time.Sleep(time.Second)

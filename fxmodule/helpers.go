@@ -1,8 +1,13 @@
 package redlockfx
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"reflect"
+	"runtime"
+	"slices"
+	"strings"
 
 	"github.com/redis/go-redis/v9"
 	"go.uber.org/fx"
@@ -12,88 +17,41 @@ import (
 	"github.com/redlockfx/redlockfx/scheduler"
 )
 
-func itself[T any](v T) T { return v }
-
-func alone[T any](v T) []T { return []T{v} }
-
 // Job adds jobs. constructor is a function that takes its dependencies and returns a scheduler.Job or a
 // []scheduler.Job, and maybe an error. It may take the Locker, the Elector and the Scheduler too.
 func Job(constructor any, opts ...GroupOption) fx.Option {
-	c, err := newCall("Job", opts)
-	if err != nil {
-		return fx.Error(err)
-	}
-	return c.collect(constructor,
-		collected("jobs", alone[scheduler.Job]), collected("jobs", itself[[]scheduler.Job]))
+	return collect("Job", constructor, opts, of[scheduler.Job], of[[]scheduler.Job])
 }
 
 // OnLeader adds a callback, as election.OnLeader does. fn is a func(context.Context), or a function that takes its
 // dependencies and returns one, and maybe an error.
 func OnLeader(fn any, opts ...GroupOption) fx.Option {
-	c, err := newCall("OnLeader", opts)
-	if err != nil {
-		return fx.Error(err)
-	}
 	if f, ok := fn.(func(context.Context)); ok {
 		fn = func() func(context.Context) { return f }
 	}
-	return c.collect(fn, collected("callbacks", itself[func(context.Context)]))
+	return collect("OnLeader", fn, opts, of[func(context.Context)])
 }
 
-// Middleware wraps the Run of every job, as scheduler.WithMiddleware does. Each argument is either a [For] or a
-// function that takes its dependencies and returns a scheduler.Middleware, and maybe an error. The first is the
-// outermost. Middleware of an earlier call is outside that of a later one.
-func Middleware(constructors ...any) fx.Option {
-	var opts []GroupOption
-	var wraps []any
-	for _, given := range constructors {
-		if opt, ok := given.(GroupOption); ok {
-			opts = append(opts, opt)
-			continue
-		}
-		wraps = append(wraps, given)
-	}
-	c, err := newCall("Middleware", opts)
-	if err == nil && len(wraps) == 0 {
-		err = fmt.Errorf("redlockfx: %v has no constructor", c)
-	}
-	if err != nil {
-		return fx.Error(err)
-	}
-	var all []fx.Option
-	for _, constructor := range wraps {
-		all = append(all, c.collect(constructor, collected("middleware", itself[scheduler.Middleware])))
-		c.number = calls.Add(1)
-	}
-	return fx.Options(all...)
-}
-
-// Hooks adds hooks. constructor returns election.Hooks or scheduler.Hooks, and maybe an error. Without
-// [For] they apply to all elections in the application, like Hooks that the application provides without a helper. All
-// hooks of an election are called: first those without a helper, then those of all elections, then the election's own,
-// each in the order of the calls.
+// Hooks adds hooks. constructor returns election.Hooks or scheduler.Hooks, and maybe an error. Without [For] they apply
+// to all elections in the application. All hooks of an election are called, in no particular order.
 func Hooks(constructor any, opts ...GroupOption) fx.Option {
-	c, err := newCall("Hooks", opts)
-	if err != nil {
-		return fx.Error(err)
+	if len(opts) == 0 {
+		opts = []GroupOption{forAll}
 	}
-	c.forAll = true
-	return c.collect(constructor,
-		collected("hooks", itself[election.Hooks]), collected("hooks", itself[scheduler.Hooks]))
+	return collect("Hooks", constructor, opts, of[election.Hooks], of[scheduler.Hooks])
 }
 
-// Node adds a client for one node. constructor returns a *redis.Client, a *redis.ClusterClient or a
-// redis.UniversalClient, and maybe an error. The application must close it, after Module has stopped. The nodes are
-// in the order of the calls.
+// Options adds options that a [Config] has no field for, such as middleware. constructor returns a []redlock.Option, a
+// []election.Option or a []scheduler.Option, and maybe an error. They are applied in order, after those of the Config.
+// Several calls are in no particular order. The Config must be valid without them.
+func Options(constructor any, opts ...GroupOption) fx.Option {
+	return collect("Options", constructor, opts, of[[]redlock.Option], of[[]election.Option], of[[]scheduler.Option])
+}
+
+// Node adds a client for one node. constructor returns a redis.UniversalClient, and maybe an error. The application must
+// close it, after Module has stopped. The clients are in no particular order.
 func Node(constructor any, opts ...GroupOption) fx.Option {
-	c, err := newCall("Node", opts)
-	if err != nil {
-		return fx.Error(err)
-	}
-	return c.collect(constructor,
-		collected("nodes", func(r *redis.Client) redis.UniversalClient { return r }),
-		collected("nodes", func(r *redis.ClusterClient) redis.UniversalClient { return r }),
-		collected("nodes", itself[redis.UniversalClient]))
+	return collect("Node", constructor, opts, of[redis.UniversalClient])
 }
 
 // Locker gives an election an existing Locker instead of nodes. constructor returns a *redlock.Locker, and maybe an
@@ -103,34 +61,55 @@ func Node(constructor any, opts ...GroupOption) fx.Option {
 //
 //	redlockfx.Locker(func(l *redlock.Locker) *redlock.Locker { return l }, redlockfx.For("two"))
 func Locker(constructor any, opts ...GroupOption) fx.Option {
-	c, err := newCall("Locker", opts)
-	if err != nil {
-		return fx.Error(err)
-	}
-	return c.collect(constructor, collected("lockers", itself[*redlock.Locker]))
+	return collect("Locker", constructor, opts, of[*redlock.Locker])
 }
 
-// Options adds options that a [Config] has no field for. constructor returns a redlock.Option, an election.Option, a
-// scheduler.Option or a slice of one of them, and maybe an error. They are applied after those of the Config, in the
-// order of the calls. So WithHooks adds hooks after those of the helpers, and WithLogger replaces the application's logger.
-// The Config must be valid without them.
-func Options(constructor any, opts ...GroupOption) fx.Option {
-	c, err := newCall("Options", opts)
+func of[T any]() reflect.Type { return reflect.TypeFor[T]() }
+
+// collect adds what a constructor returns to the group of an election, if it is of one of the types. Call it in the helper
+// itself, whose caller is named in errors.
+func collect(helper string, constructor any, opts []GroupOption, types ...func() reflect.Type) fx.Option {
+	_, file, line, _ := runtime.Caller(2)
+	call := fmt.Sprintf("redlockfx: %s at %s:%d", helper, file, line)
+	t, err := newTarget(opts...)
 	if err != nil {
-		return fx.Error(err)
+		return fx.Error(fmt.Errorf("%s: %w", call, err))
 	}
-	return c.collect(constructor,
-		collected("options", alone[redlock.Option]), collected("options", itself[[]redlock.Option]),
-		collected("options", alone[election.Option]), collected("options", itself[[]election.Option]),
-		collected("options", alone[scheduler.Option]), collected("options", itself[[]scheduler.Option]))
+	var results []string
+	for _, of := range types {
+		if returns(constructor, of()) {
+			return fx.Options(t.mustExist(call), fx.Provide(fx.Annotated{Group: t.group(), Target: constructor}))
+		}
+		results = append(results, of().String())
+	}
+	return fx.Error(fmt.Errorf("%s takes a function that returns %s, and maybe an error; this is a %T (parameters that need "+
+		"a tag go into a struct with fx.In)", call, strings.Join(results, " or "), constructor))
 }
 
-// Settings provides the Config. constructor returns one, and maybe an error. For Module, you can also use fx.Supply
-// or fx.Provide.
-func Settings(constructor any, opts ...GroupOption) fx.Option {
-	c, err := newCall("Settings", opts)
-	if err != nil {
-		return fx.Error(err)
+// returns reports whether constructor is a function that returns a result, and maybe an error.
+func returns(constructor any, result reflect.Type) bool {
+	f := reflect.ValueOf(constructor)
+	if f.Kind() != reflect.Func || f.IsNil() {
+		return false
 	}
-	return c.collect(constructor, provided(target.nameTag, func(_ call, config Config) (Config, error) { return config, nil }))
+	t := f.Type()
+	alone, orError := t.NumOut() == 1, t.NumOut() == 2 && t.Out(1) == of[error]()
+	return (alone || orError) && t.Out(0) == result
+}
+
+// mustExist returns an option that fails the application if it lacks the election that the call of a helper is for.
+// Otherwise fx would silently ignore what the helper adds.
+func (t target) mustExist(call string) fx.Option {
+	return fx.Invoke(fx.Annotate(func(elections []*module) error {
+		var has []string
+		for _, m := range elections {
+			if m.target == t || t.all {
+				return nil
+			}
+			has = append(has, m.option())
+		}
+		slices.Sort(has)
+		return fmt.Errorf("%s is for %s, but the application has no %[2]s (it has %s): add it, or name another election with "+
+			"redlockfx.For", call, t.option(), cmp.Or(strings.Join(has, ", "), "no election"))
+	}, fx.ParamTags(allElections)))
 }

@@ -103,14 +103,20 @@ func TestModule_TwoElectionsWithHooksAndMiddlewareOfTheirOwn(t *testing.T) {
 				return scheduler.Hooks{Started: func(run scheduler.Run) { add(run.Job, whose+" hooks") }}, nil
 			}
 		}
-		wrap := func(name string) func() scheduler.Middleware {
-			return func() scheduler.Middleware {
-				return func(next func(context.Context, scheduler.Run) error) func(context.Context, scheduler.Run) error {
-					return func(ctx context.Context, run scheduler.Run) error {
-						add(run.Job, name)
-						return next(ctx, run)
-					}
+		wrap := func(name string) scheduler.Middleware {
+			return func(next func(context.Context, scheduler.Run) error) func(context.Context, scheduler.Run) error {
+				return func(ctx context.Context, run scheduler.Run) error {
+					add(run.Job, name)
+					return next(ctx, run)
 				}
+			}
+		}
+		wrapped := func(names ...string) func() (all []scheduler.Option) {
+			return func() (all []scheduler.Option) {
+				for _, name := range names {
+					all = append(all, scheduler.WithMiddleware(wrap(name)))
+				}
+				return all
 			}
 		}
 		clients, _ := c.process(two)
@@ -120,14 +126,13 @@ func TestModule_TwoElectionsWithHooksAndMiddlewareOfTheirOwn(t *testing.T) {
 			Two *election.Elector `name:"two"`
 		}
 		app, _ := c.app(redlockfx.Config{Name: "one"}, redlockfx.Named("two"), clients, fx.Populate(&both),
-			redlockfx.Settings(func() redlockfx.Config { return redlockfx.Config{Name: "other"} }, two),
+			settings(redlockfx.Config{Name: "other"}),
 			redlockfx.Job(job("first")), redlockfx.Job(job("second"), two),
 			redlockfx.Hooks(jobHooks("all's")), redlockfx.Hooks(jobHooks("two's"), two),
 			redlockfx.Hooks(func() election.Hooks {
 				return election.Hooks{Elected: func(*election.Term) { add("elections", "elected") }}
 			}),
-			redlockfx.Middleware(wrap("outer"), wrap("middle")), redlockfx.Middleware(wrap("inner")),
-			redlockfx.Middleware(wrap("two's"), two),
+			redlockfx.Options(wrapped("outer", "middle", "inner")), redlockfx.Options(wrapped("two's"), two),
 		)
 		app.RequireStart()
 		time.Sleep(1500 * time.Millisecond)
@@ -151,7 +156,7 @@ func TestModule_RefusesWhatCannotWork(t *testing.T) {
 	config := redlockfx.Config{Name: "x", Nodes: []string{"127.0.0.1:1"}}
 	client := redis.NewClient(&redis.Options{Addr: "127.0.0.1:2"})
 	defer client.Close()
-	node := redlockfx.Node(func() *redis.Client { return client })
+	node := redlockfx.Node(func() redis.UniversalClient { return client })
 	job := func(name, spec string) func() scheduler.Job {
 		return func() scheduler.Job {
 			return scheduler.Job{
@@ -167,11 +172,11 @@ func TestModule_RefusesWhatCannotWork(t *testing.T) {
 		"no second config": {fx.Options(redlockfx.Named("two"), fx.Supply(config)), []string{`missing type: redlockfx.Config[name="two"]`}},
 		"no nodes": {
 			fx.Options(redlockfx.Module, fx.Supply(redlockfx.Config{Name: "x"})),
-			[]string{"there are no nodes", "Config.Nodes", "redlockfx.Node"},
+			[]string{"redlockfx.Module has 0 nodes in Config.Nodes and 0 with redlockfx.Node: use one"},
 		},
 		"nodes both ways": {
 			fx.Options(redlockfx.Module, fx.Supply(config), node),
-			[]string{"given both ways", "1 in Config.Nodes and 1 with redlockfx.Node"},
+			[]string{"redlockfx.Module has 1 nodes in Config.Nodes and 1 with redlockfx.Node: use one"},
 		},
 		"bad config": {
 			fx.Options(redlockfx.Module, fx.Supply(redlockfx.Config{
@@ -208,25 +213,24 @@ func TestModule_RefusesWhatCannotWork(t *testing.T) {
 		},
 		"module twice": {
 			fx.Options(fx.Module("one", redlockfx.Module), fx.Module("two", redlockfx.Module), fx.Supply(config)),
-			[]string{"redlockfx.Module: an application may have it once", "redlockfx.Named with another name"},
+			[]string{"cannot provide *redlock.Locker", "already provided"},
 		},
 		"duplicate jobs": {
 			fx.Options(redlockfx.Module, fx.Supply(config),
 				redlockfx.Job(job("a", "@daily")), redlockfx.Job(job("a", "@hourly"))),
-			[]string{`job "a" is registered at`, "module_test.go:"},
+			[]string{`"a" is added at`, "again at"},
 		},
 		"failing constructor": {
 			fx.Options(redlockfx.Module, fx.Supply(config),
 				redlockfx.Job(func() (scheduler.Job, error) { return scheduler.Job{}, errors.New("no table") })),
-			[]string{"redlockfx.Job at", "module_test.go:", "no table"},
+			[]string{"module_test.go:", "no table"},
 		},
 		"pointer to a job": {
 			redlockfx.Job(func() *scheduler.Job { return nil }),
 			[]string{"redlockfx: Job at", "func() *scheduler.Job"},
 		},
-		"nil":           {redlockfx.OnLeader(nil), []string{"OnLeader at", "this is a <nil>"}},
-		"no middleware": {redlockfx.Middleware(redlockfx.For("x")), []string{"Middleware at", "has no constructor"}},
-		"bad name":      {redlockfx.Named("a b"), []string{`"a b"`, "1 to 64 letters"}},
+		"nil":      {redlockfx.OnLeader(nil), []string{"OnLeader at", "this is a <nil>"}},
+		"bad name": {redlockfx.Named("a b"), []string{`"a b"`, "1 to 64 letters"}},
 	} {
 		t.Run(name, func(t *testing.T) { refused(t, test.want, test.opts) })
 	}

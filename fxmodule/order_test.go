@@ -8,7 +8,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/redis/go-redis/v9"
 	"go.uber.org/fx"
 	"go.uber.org/fx/fxtest"
 
@@ -78,17 +77,17 @@ func TestModule_JobsAndCallbacksMayTakeItsParts(t *testing.T) {
 					}
 				}
 			}),
-			redlockfx.Middleware(func(r *repository) scheduler.Middleware {
-				return func(next func(context.Context, scheduler.Run) error) func(context.Context, scheduler.Run) error {
+			redlockfx.Options(func(r *repository) []scheduler.Option {
+				return []scheduler.Option{scheduler.WithMiddleware(func(next func(context.Context, scheduler.Run) error) func(context.Context, scheduler.Run) error {
 					return func(ctx context.Context, run scheduler.Run) error {
 						return r.locker.Do(ctx, "by middleware of "+run.Job, func(ctx context.Context, _ *redlock.Lease) error {
 							return next(ctx, run)
 						})
 					}
-				}
+				})}
 			}),
-			redlockfx.Options(func(r *repository) election.Option {
-				return election.WithPanicHandler(func(*election.PanicError) { _ = r.locker })
+			redlockfx.Options(func(r *repository) []election.Option {
+				return []election.Option{election.WithPanicHandler(func(*election.PanicError) { _ = r.locker })}
 			}),
 		)
 		a.RequireStart()
@@ -190,34 +189,5 @@ func TestStop_ClosesTheLockerAfterWhoTakesIt(t *testing.T) {
 				a.RequireStop() // with the error of the server's stop
 			})
 		})
-	}
-}
-
-// fx shuffles the values of a group.
-func TestModule_NodesKeepTheOrderOfTheCalls(t *testing.T) {
-	var nodes []fx.Option
-	var want []string
-	for i := range 7 {
-		addr := fmt.Sprintf("127.0.0.1:%d", i+1) // where nobody listens
-		want = append(want, addr)
-		nodes = append(nodes, redlockfx.Node(func(lc fx.Lifecycle) *redis.Client {
-			client := redis.NewClient(&redis.Options{Addr: addr, DialerRetries: 1})
-			lc.Append(fx.StopHook(client.Close))
-			return client
-		}))
-	}
-	for range 5 {
-		var l *redlock.Locker
-		app := fxtest.New(t, fx.NopLogger, fx.Supply(redlockfx.Config{Name: "x"}), redlockfx.Module,
-			fx.Options(nodes...), fx.Populate(&l))
-		app.RequireStart()
-		var got []string
-		for _, status := range l.Nodes(t.Context()) {
-			got = append(got, status.Addr)
-		}
-		app.RequireStop()
-		if !slices.Equal(got, want) {
-			t.Errorf("got %v, want %v", got, want)
-		}
 	}
 }

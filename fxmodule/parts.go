@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 	"go.uber.org/fx"
@@ -16,146 +17,87 @@ import (
 	"github.com/redlockfx/redlockfx/scheduler"
 )
 
-// logger is the application's logger, named after the election.
-type logger struct{ *zap.Logger }
-
-func (t target) newLogger(log *zap.Logger) logger {
+// logger returns the application's logger, named after the election.
+func (t target) logger(log *zap.Logger) *zap.Logger {
 	if log == nil {
-		log = zap.NewNop()
+		return zap.NewNop()
 	}
-	return logger{log.Named(t.title())}
+	return log.Named(t.title())
 }
 
-// hooked returns a constructor of the options that add all hooks of one kind that an election has.
-func hooked[H, O any](t target, with func(H) O) any {
-	return fx.Annotate(func(bare H, all, own []registered[H]) []O {
-		if t.name == "" {
-			own = nil // this is the group of all elections
-		}
-		opts := []O{with(bare)}
-		for _, r := range slices.Concat(inOrder(all), inOrder(own)) {
-			opts = append(opts, with(r.value))
-		}
-		return opts
-	}, fx.ParamTags(optional, target{}.groupTag("hooks"), t.groupTag("hooks")), fx.ResultTags(t.privateTag()))
-}
-
-// inputs are the values of the application from which the parts of an election are built.
-type inputs struct {
-	config Config
-	nodes  []redis.UniversalClient
-	locker *registered[*redlock.Locker] // an existing one, or nil
-}
-
-func (t target) newInputs(
-	config Config, nodes []registered[redis.UniversalClient], lockers []registered[*redlock.Locker],
-) (*inputs, error) {
-	in := &inputs{config: config}
-	for _, node := range inOrder(nodes) {
-		in.nodes = append(in.nodes, node.value)
-	}
-	forName := ""
-	if t.name != "" {
-		forName = fmt.Sprintf(", redlockfx.For(%q)", t.name)
-	}
-	if lockers = inOrder(lockers); len(lockers) > 1 {
-		return nil, fmt.Errorf("redlockfx: %s gets more than one Locker: from %v and %v", t.option(),
-			lockers[0].call, lockers[1].call)
-	}
-	if len(lockers) == 1 {
-		in.locker = &lockers[0]
-		if set := append(config.ofLocker(), nodeCalls(nodes)...); len(set) > 0 {
-			return nil, fmt.Errorf("redlockfx: %v gives %s a Locker that has its own nodes and settings: leave out "+
-				"%q", lockers[0].call, t.option(), set)
-		}
-		return in, nil // election.New checks the rest against the Locker's settings
-	}
-	var problems []error
-	switch {
-	case len(config.Nodes) > 0 && len(nodes) > 0:
-		problems = append(problems, fmt.Errorf("redlockfx: nodes are given both ways: %d in "+
-			"Config.Nodes and %d with redlockfx.Node; use one of them", len(config.Nodes), len(nodes)))
-	case len(config.Nodes)+len(nodes) == 0:
-		problems = append(problems, fmt.Errorf("redlockfx: there are no nodes: name them in "+
-			"Config.Nodes, or add a client for each with redlockfx.Node(constructor%s)", forName))
-	}
-	if err := errors.Join(append(problems, config.Validate())...); err != nil {
-		return nil, err
-	}
-	return in, nil
-}
-
-func nodeCalls(nodes []registered[redis.UniversalClient]) []string {
-	var all []string
-	for _, node := range inOrder(nodes) {
-		all = append(all, node.String())
-	}
-	return all
-}
-
-// newLocker makes the Locker. fx closes it after everything that takes it has stopped.
-func (in *inputs) newLocker(
-	lc fx.Lifecycle, log logger, options []registered[[]redlock.Option],
+// newLocker returns the Locker that the application gives, or makes one.
+func (t target) newLocker(
+	lc fx.Lifecycle, log *zap.Logger, config Config, lockers []*redlock.Locker, nodes []redis.UniversalClient, options [][]redlock.Option,
 ) (*redlock.Locker, error) {
-	if in.locker != nil {
-		var late []call
-		for _, r := range options {
-			late = append(late, r.call)
+	if len(lockers) > 0 {
+		shared := config
+		shared.TTL = 0 // applies to the election too
+		set, _ := shared.lockerOptions()
+		if len(lockers) > 1 || len(config.Nodes)+len(nodes)+len(set)+len(options) > 0 {
+			return nil, fmt.Errorf("redlockfx: %s gets %d Lockers with redlockfx.Locker: it may get one, which has its own nodes and "+
+				"settings, so leave out redlockfx.Node, options of package redlock and Config.Nodes, TLS..., KeyPrefix, MaxTTL, "+
+				"NodeTimeout, NoRestartGuard and UnseenRestarts", t.option(), len(lockers))
 		}
-		if len(late) > 0 {
-			return nil, fmt.Errorf("redlockfx: the Locker comes from %v, so these must go to its constructor: %v",
-				in.locker.call, late)
-		}
-		return in.locker.value, nil
+		return lockers[0], nil // election.New checks the rest against the Locker's settings
 	}
-	opts, err := in.config.lockerOptions()
+	var problem error
+	if (len(config.Nodes) > 0) == (len(nodes) > 0) {
+		problem = fmt.Errorf("redlockfx: %s has %d nodes in Config.Nodes and %d with redlockfx.Node: use one of the two ways",
+			t.option(), len(config.Nodes), len(nodes))
+	}
+	if err := errors.Join(problem, config.Validate()); err != nil {
+		return nil, err
+	}
+	opts, err := config.lockerOptions()
 	if err != nil {
 		return nil, err
 	}
-	opts = append(opts, flat(options)...)
+	opts = append(opts, slices.Concat(options...)...)
 	var locker *redlock.Locker
-	if len(in.config.Nodes) > 0 {
-		locker, err = redlock.Open(in.config.Nodes, opts...)
+	if len(nodes) > 0 {
+		locker, err = redlock.New(nodes, opts...)
 	} else {
-		locker, err = redlock.New(in.nodes, opts...)
+		locker, err = redlock.Open(config.Nodes, opts...)
 	}
-	if err != nil {
-		return nil, err
+	if err == nil {
+		lc.Append(fx.StopHook(func(ctx context.Context) { closeLocker(ctx, locker, t.logger(log)) }))
 	}
-	lc.Append(fx.StopHook(func(ctx context.Context) { closeLocker(ctx, locker, log) }))
-	return locker, nil
+	return locker, err
 }
 
-func (in *inputs) newElector(
-	m *module, locker *redlock.Locker, log logger, hooks []election.Option, options []registered[[]election.Option],
+// closeTimeout is how long unreachable nodes may delay the stop of an application.
+const closeTimeout = time.Second
+
+// closeLocker closes the Locker after everything that takes it has stopped, and logs an error of Close. If nodes are
+// unreachable, locks may stay there until they expire. That is no reason for the application to fail or to wait long.
+func closeLocker(ctx context.Context, locker *redlock.Locker, log *zap.Logger) {
+	ctx, cancel := context.WithTimeout(ctx, closeTimeout)
+	defer cancel()
+	if err := locker.Close(ctx); err != nil {
+		log.Warn("closed the Locker, but some nodes may still have its locks", zap.Error(err))
+	}
+}
+
+func (t target) newElector(
+	locker *redlock.Locker, log *zap.Logger, config Config, all, own []election.Hooks, options [][]election.Option,
 ) (*election.Elector, error) {
-	opts := append(in.config.electionOptions(), election.WithLogger(log.Logger),
-		election.WithHooks(termlog.Hooks()))
-	var err error
-	m.elector, err = election.New(locker, in.config.Name, slices.Concat(opts, hooks, flat(options))...)
-	m.campaign = campaign{log: log.Logger, observe: in.config.Observe}
-	return m.elector, err
+	opts := append(config.electionOptions(), election.WithLogger(t.logger(log)), election.WithHooks(termlog.Hooks()))
+	for _, h := range slices.Concat(all, own) {
+		opts = append(opts, election.WithHooks(h))
+	}
+	return election.New(locker, config.Name, append(opts, slices.Concat(options...)...)...)
 }
 
-func (in *inputs) newScheduler(
-	m *module, elector *election.Elector, log logger, hooks []scheduler.Option,
-	options []registered[[]scheduler.Option],
+func (t target) newScheduler(
+	elector *election.Elector, log *zap.Logger, config Config, all, own []scheduler.Hooks, options [][]scheduler.Option,
 ) (*scheduler.Scheduler, error) {
-	location, err := in.config.location()
+	location, err := config.location()
 	if err != nil {
 		return nil, err
 	}
-	opts := []scheduler.Option{
-		scheduler.WithLocation(location), scheduler.WithLogger(log.Logger), scheduler.WithMiddleware(m.wrap),
+	opts := []scheduler.Option{scheduler.WithLocation(location), scheduler.WithLogger(t.logger(log))}
+	for _, h := range slices.Concat(all, own) {
+		opts = append(opts, scheduler.WithHooks(h))
 	}
-	m.scheduler, err = scheduler.New(elector, slices.Concat(opts, hooks, flat(options))...)
-	return m.scheduler, err
-}
-
-func flat[O any](options []registered[[]O]) []O {
-	var all []O
-	for _, r := range inOrder(options) {
-		all = append(all, r.value...)
-	}
-	return all
+	return scheduler.New(elector, append(opts, slices.Concat(options...)...)...)
 }

@@ -20,19 +20,13 @@ var given = fx.Supply(redlockfx.Config{Name: "x", Nodes: []string{"127.0.0.1:1"}
 
 // everyHelper returns one call of each helper, with a constructor that needs an sql.DB, which no application has.
 func everyHelper(opts ...redlockfx.GroupOption) map[string]fx.Option {
-	wraps := []any{func(*sql.DB) scheduler.Middleware { return nil }}
-	for _, opt := range opts {
-		wraps = append(wraps, opt)
-	}
 	return map[string]fx.Option{
-		"Job":        redlockfx.Job(func(*sql.DB) []scheduler.Job { return nil }, opts...),
-		"OnLeader":   redlockfx.OnLeader(func(*sql.DB) func(context.Context) { return nil }, opts...),
-		"Middleware": redlockfx.Middleware(wraps...),
-		"Hooks":      redlockfx.Hooks(func(*sql.DB) election.Hooks { return election.Hooks{} }, opts...),
-		"Node":       redlockfx.Node(func(*sql.DB) *redis.Client { return nil }, opts...),
-		"Locker":     redlockfx.Locker(func(*sql.DB) *redlock.Locker { return nil }, opts...),
-		"Options":    redlockfx.Options(func(*sql.DB) []election.Option { return nil }, opts...),
-		"Settings":   redlockfx.Settings(func(*sql.DB) redlockfx.Config { return redlockfx.Config{} }, opts...),
+		"Job":      redlockfx.Job(func(*sql.DB) []scheduler.Job { return nil }, opts...),
+		"OnLeader": redlockfx.OnLeader(func(*sql.DB) func(context.Context) { return nil }, opts...),
+		"Hooks":    redlockfx.Hooks(func(*sql.DB) election.Hooks { return election.Hooks{} }, opts...),
+		"Node":     redlockfx.Node(func(*sql.DB) redis.UniversalClient { return nil }, opts...),
+		"Locker":   redlockfx.Locker(func(*sql.DB) *redlock.Locker { return nil }, opts...),
+		"Options":  redlockfx.Options(func(*sql.DB) []election.Option { return nil }, opts...),
 	}
 }
 
@@ -48,14 +42,12 @@ func TestModule_RefusesWhatIsForNoElection(t *testing.T) {
 		t.Run(name+" without For", func(t *testing.T) {
 			refused(t, []string{name + " at", "refuse_test.go:", "is for redlockfx.Module",
 				`the application has no redlockfx.Module (it has redlockfx.Named("two"))`}, fx.Module("billing", opt), redlockfx.Named("two"),
-				redlockfx.Settings(func() redlockfx.Config {
-					return redlockfx.Config{Name: "x", Nodes: []string{"127.0.0.1:1"}}
-				}, redlockfx.For("two")))
+				settings(redlockfx.Config{Name: "x", Nodes: []string{"127.0.0.1:1"}}))
 		})
 	}
 	for name, opt := range everyHelper(redlockfx.For("tow")) {
 		t.Run(name+" for a name that is misspelled", func(t *testing.T) {
-			refused(t, []string{name + " at", "refuse_test.go:", `For("tow")`, `no redlockfx.Named("tow")`,
+			refused(t, []string{name + " at", "refuse_test.go:", `no redlockfx.Named("tow")`,
 				"it has redlockfx.Module"}, redlockfx.Module, given, fx.Module("billing", opt))
 		})
 	}
@@ -63,14 +55,10 @@ func TestModule_RefusesWhatIsForNoElection(t *testing.T) {
 
 func TestModule_NamesWhatAConstructorLacks(t *testing.T) {
 	for name, opt := range everyHelper() {
-		config := given
-		if name == "Settings" {
-			config = fx.Options()
-		}
 		t.Run(name, func(t *testing.T) {
-			refused(t, []string{"redlockfx." + name + " at", "refuse_test.go:", "fxmodule_test\".everyHelper.func",
-				"missing type: *sql.DB"}, redlockfx.Module, config, opt)
-			if err := fx.ValidateApp(fx.NopLogger, redlockfx.Module, config, opt); err == nil {
+			refused(t, []string{"refuse_test.go:", "fxmodule_test\".everyHelper.func", "missing type: *sql.DB"},
+				redlockfx.Module, given, opt)
+			if err := fx.ValidateApp(fx.NopLogger, redlockfx.Module, given, opt); err == nil {
 				t.Error("fx.ValidateApp finds nothing")
 			}
 		})
@@ -89,7 +77,7 @@ func TestModule_ValidateAppSeesAMissingConfig(t *testing.T) {
 }
 
 func TestHelpers_NameTheWayForTags(t *testing.T) {
-	refused(t, []string{"Job at", "refuse_test.go:", "this is a fx.annotated", "parameter object", "fx.In"},
+	refused(t, []string{"Job at", "refuse_test.go:", "this is a fx.annotated", "a struct with fx.In"},
 		redlockfx.Job(fx.Annotate(func(*sql.DB) scheduler.Job { return scheduler.Job{} }, fx.ParamTags(`name:"ro"`))))
 
 	type in struct {
@@ -109,18 +97,9 @@ func TestHelpers_NameTheWayForTags(t *testing.T) {
 	}
 }
 
-func TestHelpers_RefuseWhatReturnsNil(t *testing.T) {
-	for name, opt := range map[string]fx.Option{
-		"OnLeader":   redlockfx.OnLeader(func() func(context.Context) { return nil }),
-		"Middleware": redlockfx.Middleware(func() scheduler.Middleware { return nil }),
-		"Locker":     redlockfx.Locker(func() *redlock.Locker { return nil }),
-		"Options":    redlockfx.Options(func() redlock.Option { return nil }),
-	} {
-		t.Run(name, func(t *testing.T) {
-			refused(t, []string{name + " at", "refuse_test.go:", "returned nil"}, redlockfx.Module,
-				fx.Supply(redlockfx.Config{Name: "x", Nodes: []string{"127.0.0.1:1"}}), opt)
-		})
-	}
+func TestOnLeader_RefusesWhatReturnsNil(t *testing.T) {
+	refused(t, []string{"redlockfx.OnLeader has returned nil"}, redlockfx.Module, given,
+		redlockfx.OnLeader(func() func(context.Context) { return nil }))
 }
 
 func TestStart_IsRefusedAfterAStop(t *testing.T) {

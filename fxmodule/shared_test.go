@@ -18,7 +18,7 @@ import (
 var two = redlockfx.For("two")
 
 func settings(config redlockfx.Config) fx.Option {
-	return redlockfx.Settings(func() redlockfx.Config { return config }, two)
+	return fx.Supply(fx.Annotate(config, fx.ResultTags(`name:"two"`)))
 }
 
 func modulesLocker() fx.Option {
@@ -65,10 +65,7 @@ func TestLocker_IsClosedByWhoMadeIt(t *testing.T) {
 }
 
 func TestLocker_RefusesWhatItDecidesItself(t *testing.T) {
-	full := redlockfx.Config{
-		Name: "two", Nodes: []string{"a:1"}, KeyPrefix: "p", MaxTTL: time.Minute, NodeTimeout: time.Second,
-		NoRestartGuard: true, UnseenRestarts: true,
-	}
+	const leave = `redlockfx.Named("two") gets 1 Lockers`
 	client := redis.NewClient(&redis.Options{Addr: "127.0.0.1:1"})
 	defer client.Close()
 	base := fx.Options(redlockfx.Module, given, redlockfx.Named("two"), modulesLocker())
@@ -77,15 +74,15 @@ func TestLocker_RefusesWhatItDecidesItself(t *testing.T) {
 		opt  fx.Option
 		want []string
 	}{
-		"settings": {settings(full), []string{
-			"Locker at", "shared_test.go:", `"Config.KeyPrefix" "Config.MaxTTL" "Config.NoRestartGuard" "Config.NodeTimeout" ` +
-				`"Config.Nodes" "Config.UnseenRestarts"`,
-		}},
-		"nodes": {fx.Options(valid, redlockfx.Node(func() *redis.Client { return client }, two)),
-			[]string{"Locker at", "Node at", "shared_test.go:"}},
-		"options": {fx.Options(valid, redlockfx.Options(func() redlock.Option { return redlock.WithDrift(0) }, two)),
-			[]string{"Options at", "shared_test.go:", "Locker at"}},
-		"another locker": {fx.Options(valid, modulesLocker()), []string{"more than one Locker", "shared_test.go:"}},
+		"addresses":    {settings(redlockfx.Config{Name: "two", Nodes: []string{"a:1"}}), []string{leave, "Config.Nodes"}},
+		"a key prefix": {settings(redlockfx.Config{Name: "two", KeyPrefix: "p"}), []string{leave, "KeyPrefix"}},
+		"no guard":     {settings(redlockfx.Config{Name: "two", NoRestartGuard: true}), []string{leave, "NoRestartGuard"}},
+		"no files":     {settings(redlockfx.Config{Name: "two", TLSCAFile: "none"}), []string{leave, "TLS"}},
+		"nodes": {fx.Options(valid, redlockfx.Node(func() redis.UniversalClient { return client }, two)),
+			[]string{leave, "redlockfx.Node"}},
+		"options": {fx.Options(valid, redlockfx.Options(func() []redlock.Option { return []redlock.Option{redlock.WithDrift(0)} }, two)),
+			[]string{leave, "options of package redlock"}},
+		"another locker": {fx.Options(valid, modulesLocker()), []string{"gets 2 Lockers"}},
 		"a ttl above its own": {settings(redlockfx.Config{Name: "two", TTL: time.Hour}),
 			[]string{"ttl 1h0m0s must not be above the locker's max ttl 10s"}},
 	} {

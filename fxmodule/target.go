@@ -11,8 +11,13 @@ type GroupOption func(*target)
 // For applies a helper to the election with this name, see [Named].
 func For(name string) GroupOption { return func(t *target) { t.name = name } }
 
-// target identifies an election of the application; "" is Module's.
-type target struct{ name string }
+func forAll(t *target) { t.all = true }
+
+// target identifies an election of the application, or all of them; "" is Module's.
+type target struct {
+	name string
+	all  bool
+}
 
 var nameRule = regexp.MustCompile(`^[A-Za-z0-9_-]{0,64}$`)
 
@@ -44,12 +49,6 @@ func (t target) title() string {
 	return "redlock-" + t.name
 }
 
-// allElections is the group of all elections in the application.
-const allElections = `group:"redlockfx_elections"`
-
-// optional marks a single value that may be absent.
-const optional = `optional:"true"`
-
 // nameTag marks the values that the election provides, and its Config.
 func (t target) nameTag() string {
 	if t.name == "" {
@@ -58,14 +57,15 @@ func (t target) nameTag() string {
 	return fmt.Sprintf("name:%q", t.name)
 }
 
-// privateTag marks values that only the module takes. They need a name although they are private: otherwise fx would
-// see a cycle if one election takes the Locker of another.
-func (t target) privateTag() string { return fmt.Sprintf(`name:"redlockfx_%s"`, t.name) }
-
-// groupTag marks the values that the helpers collect for the election.
-func (t target) groupTag(kind string) string {
-	if t.name == "" {
-		return fmt.Sprintf(`group:"redlockfx_%s"`, kind)
+// group is the group of what the helpers collect for the election. fx keeps apart values of different types.
+func (t target) group() string {
+	if t.all {
+		return "redlockfx *" // no election has this name
 	}
-	return fmt.Sprintf(`group:"redlockfx_%s_%s"`, kind, t.name)
+	return "redlockfx " + t.name
 }
+
+func (t target) groupTag() string { return fmt.Sprintf("group:%q", t.group()) }
+
+// allElections is the group of all elections in the application.
+const allElections = `group:"redlockfx elections *"`

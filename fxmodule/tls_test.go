@@ -83,7 +83,7 @@ func TestConfig_RefusesTLSThatWouldNotBeUsed(t *testing.T) {
 			if len(test.config.Nodes) == 0 {
 				client := redis.NewClient(options)
 				defer client.Close()
-				opts = append(opts, redlockfx.Node(func() *redis.Client { return client }))
+				opts = append(opts, redlockfx.Node(func() redis.UniversalClient { return client }))
 			}
 			refused(t, test.want, opts...)
 			want.Text(t, test.config.Validate(), test.want...)

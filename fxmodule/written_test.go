@@ -23,7 +23,7 @@ func TestEveryType_IsWrittenWithoutSecrets(t *testing.T) {
 	all := map[string]any{"Config": config, "a split list": torn, "a list with no address": noAddress}
 	written.Without(t, hidden, all, "fmt %w", "fmt %p")
 	written.Without(t, hidden, map[string]any{
-		"error": torn.Validate(), "Supply": fx.Supply(config), "Settings": redlockfx.Settings(func() redlockfx.Config { return config }),
+		"error": torn.Validate(), "Supply": fx.Supply(config),
 		"Named": redlockfx.Named("x"), "GroupOption": redlockfx.For("x"),
 	})
 }

@@ -76,7 +76,9 @@
 //	fx.Invoke(func(l *redlock.Locker, t *otelredlock.Instruments) { l.OnNode(t.Node) }),
 //	redlockfx.Hooks((*otelredlock.Instruments).JobHooks),
 //	redlockfx.Hooks(func(t *otelredlock.Instruments) election.Hooks { return t.ElectionHooks("billing") }),
-//	redlockfx.Middleware(func(t *otelredlock.Instruments) scheduler.Middleware { return t.Middleware }),
+//	redlockfx.Options(func(t *otelredlock.Instruments) []scheduler.Option {
+//		return []scheduler.Option{scheduler.WithMiddleware(t.Middleware)}
+//	}),
 //
 // Each election that redlockfx.Named adds needs its own hooks and middleware, with redlockfx.For.
 package otelredlock

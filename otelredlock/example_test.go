@@ -77,7 +77,9 @@ func Example_fx() {
 		fx.Invoke(func(l *redlock.Locker, t *otelredlock.Instruments) { l.OnNode(t.Node) }),
 		redlockfx.Hooks((*otelredlock.Instruments).JobHooks),
 		redlockfx.Hooks(func(t *otelredlock.Instruments) election.Hooks { return t.ElectionHooks("billing") }),
-		redlockfx.Middleware(func(t *otelredlock.Instruments) scheduler.Middleware { return t.Middleware }),
+		redlockfx.Options(func(t *otelredlock.Instruments) []scheduler.Option {
+			return []scheduler.Option{scheduler.WithMiddleware(t.Middleware)}
+		}),
 		redlockfx.Module,
 		redlockfx.Job(func() scheduler.Job {
 			return scheduler.Job{Name: "invoices", Spec: "0 2 * * *", Run: sendInvoices}

@@ -54,7 +54,7 @@ func service(config redlockfx.Config, listen address) fx.Option {
 		redlockfx.Job(newMonthJob),
 
 		redlockfx.Named("mail"),
-		redlockfx.Settings(func() redlockfx.Config { return redlockfx.Config{Name: "mail"} }, redlockfx.For("mail")),
+		fx.Supply(fx.Annotate(redlockfx.Config{Name: "mail"}, fx.ResultTags(`name:"mail"`))),
 		redlockfx.Locker(func(l *redlock.Locker) *redlock.Locker { return l }, redlockfx.For("mail")), // that of Module
 		redlockfx.OnLeader(newMailer, redlockfx.For("mail")),
 	)
