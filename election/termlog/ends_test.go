@@ -1,6 +1,7 @@
 package termlog_test
 
 import (
+	"context"
 	"fmt"
 	"testing"
 	"time"
@@ -60,5 +61,23 @@ func TestTerms_TheEndIsThatOfMostNodes(t *testing.T) {
 		if got := observer.knows(); len(got) != 2 || got[0].Ended || !got[1].Until.Equal(want) || !got[1].Ended {
 			t.Errorf("got %+v, want one end at %v", got, want)
 		}
+	})
+}
+
+// When Run is over, nothing of its last term is still being recorded, although a panic waits for no release.
+func TestHooks_HaveRecordedTheEndWhenRunIsOver(t *testing.T) {
+	inBubble(t, 3, func(t *testing.T, c *cluster) {
+		p := c.candidate("a")
+		p.OnLeader(func(context.Context) {
+			time.Sleep(time.Minute)
+			panic("boom")
+		})
+		p.links.Delay(time.Millisecond)
+		defer func() {
+			if got := c.candidate("observer").knows(); recover() == nil || len(got) != 1 || !got[0].Ended {
+				t.Errorf("when Run has panicked, the term is recorded as %+v", got)
+			}
+		}()
+		_ = p.Run(t.Context())
 	})
 }
