@@ -89,13 +89,15 @@ func TestOnLeader_PanicsAfterItsTermWasLost(t *testing.T) {
 		}))
 		time.AfterFunc(time.Second, func() { p.links.Hang() })
 		began := time.Now()
+		ctx, cancel := context.WithTimeout(t.Context(), 6*ttl)
+		defer cancel()
 		defer func() {
 			if got, ok := recover().(*election.PanicError); !ok || got.Value != "late" || time.Since(began) > 4*ttl {
 				t.Errorf("recovered %v after %v", got, time.Since(began))
 			}
 			p.links.Heal()
 		}()
-		_ = p.Run(t.Context())
+		_ = p.Run(ctx)
 		t.Error("the panic was swallowed")
 	})
 }
