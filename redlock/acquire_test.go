@@ -157,3 +157,36 @@ func TestAcquire_EndsWithItsContextThoughTheOnlyNodeHangs(t *testing.T) {
 		})
 	}
 }
+
+// Locks are not reentrant: work under a lease that asks for the lock again gets an error at once, for as long as the lease is held.
+func TestAcquire_UnderItsOwnLeaseIsAnError(t *testing.T) {
+	bubble.Run(t, 3, func(t *testing.T, c *bubble.Cluster) {
+		l, _ := c.Locker()
+		other, _ := c.Locker()
+		nothing := func(context.Context, *redlock.Lease) error { return nil }
+		within, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		began := time.Now()
+		want.NoError(t, l.Do(within, "x", func(ctx context.Context, lease *redlock.Lease) error {
+			_, acquired := l.Acquire(ctx, "x")
+			_, tried := l.TryAcquire(lease.Context(), "x")
+			nested := l.Do(ctx, "y", func(ctx context.Context, _ *redlock.Lease) error { return l.Do(ctx, "x", nothing) })
+			for _, err := range []error{acquired, tried, nested} {
+				want.Err(t, err, redlock.ErrHeld)
+				want.Text(t, err, "held by this call", "locks are not reentrant")
+			}
+			_, unrelated := l.TryAcquire(t.Context(), "x")
+			want.Text(t, unrelated, "this very process, for another")
+			_, elsewhere := other.TryAcquire(ctx, "x")
+			want.Err(t, elsewhere, redlock.ErrHeld)
+			if strings.Contains(elsewhere.Error(), "this very process") {
+				t.Errorf("in another process: %v", elsewhere)
+			}
+			want.NoError(t, lease.Release(ctx))
+			return l.Do(context.WithoutCancel(ctx), "x", nothing) // it is not held any more
+		}))
+		if took := time.Since(began); took > time.Second {
+			t.Errorf("took %v", took)
+		}
+	})
+}

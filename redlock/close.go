@@ -16,6 +16,9 @@ const maxNamed = 20
 // removed from the nodes, and closes the clients that [Open] made. If ctx is done first, Close stops waiting and the
 // leftovers expire after their TTL. The error names the abandoned leases and the nodes with leftovers. A second Close
 // does nothing.
+//
+// Close does not wait for work under the leases, so that work may call it. It waits two node timeouts for a function of
+// [Locker.OnNode] or [Extension] to return, and then reports it, since that may be its caller.
 func (l *Locker) Close(ctx context.Context) error {
 	if !l.close() {
 		return nil
@@ -40,8 +43,8 @@ func (l *Locker) Close(ctx context.Context) error {
 	for _, j := range l.janitors {
 		j.finish()
 	}
-	if !l.finish(ctx, 2*l.settings.NodeTimeout) {
-		problems = append(problems, l.unfinished())
+	if err := l.finish(ctx, 2*l.settings.NodeTimeout); err != nil {
+		problems = append(problems, err)
 	}
 
 	for _, j := range l.janitors {
@@ -58,15 +61,4 @@ func (l *Locker) Close(ctx context.Context) error {
 		}
 	}
 	return errors.Join(problems...)
-}
-
-// unfinished says what still runs in the background after Close has stopped waiting for it.
-func (l *Locker) unfinished() error {
-	l.observed.mu.Lock()
-	defer l.observed.mu.Unlock()
-	if len(l.observed.listeners) > 0 {
-		return errors.New("redlock: close: a function given to OnNode has not returned")
-	}
-	return errors.New("redlock: close: a connection attempt to subscribe to a node " +
-		"cannot be canceled: it ends when its client gives up")
 }

@@ -18,7 +18,7 @@ func (l *Locker) Do(
 	if err != nil {
 		return err
 	}
-	work, cancel := context.WithCancelCause(ctx)
+	work, cancel := context.WithCancelCause(lease.inside(ctx))
 	stop := context.AfterFunc(lease.Context(), func() { cancel(context.Cause(lease.Context())) })
 	defer func() {
 		stop()

@@ -35,7 +35,7 @@ func (h *hold) learn(l *Locker, answers []answer, line []int) {
 				h.others = max(a.Value.left, time.Millisecond)
 			}
 		case a.Value.held:
-			h.named = append(h.named, NodeError{l.quorum.Addr(i), heldError{a.Value.value, a.Value.left}})
+			h.named = append(h.named, NodeError{l.quorum.Addr(i), l.leases.heldError(a.Value)})
 		}
 	}
 	named := mostNamed(answers)

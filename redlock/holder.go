@@ -58,7 +58,7 @@ func (j *jury) noHolder(lock string, answers []answer, most int) error {
 			silent++
 			e.Nodes = append(e.Nodes, NodeError{j.nodes.Addr(i), a.Err})
 		case a.Value.held:
-			e.Nodes = append(e.Nodes, NodeError{j.nodes.Addr(i), heldError{a.Value.value, a.Value.left}})
+			e.Nodes = append(e.Nodes, NodeError{j.nodes.Addr(i), j.leases.heldError(a.Value)})
 		default:
 			e.Got++ // this node says that nobody holds it
 		}

@@ -61,7 +61,7 @@ func (s *Lease) Context() context.Context {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.ctx == nil {
-		s.ctx, s.cancel = context.WithCancelCause(context.WithoutCancel(s.base))
+		s.ctx, s.cancel = context.WithCancelCause(s.inside(context.WithoutCancel(s.base)))
 		if ended := s.heldLocked(); ended != nil {
 			s.cancel(ended)
 		} else {
@@ -137,18 +137,18 @@ const minSweep = 100
 
 // leases are the leases of a Locker that have not ended.
 type leases struct {
-	mu    sync.Mutex // guards the fields below
-	all   map[*Lease]struct{}
-	sweep int // sweep expired leases at this many; doubles after each sweep
+	mu    sync.Mutex        // guards the fields below
+	all   map[string]*Lease // by value
+	sweep int               // sweep expired leases at this many; doubles after each sweep
 }
 
-func newLeases() *leases { return &leases{all: make(map[*Lease]struct{}), sweep: minSweep} }
+func newLeases() *leases { return &leases{all: make(map[string]*Lease), sweep: minSweep} }
 
 // add registers a lease that was won. Now and then it expires old leases, so that leases that are never released do not
 // pile up.
 func (s *leases) add(lease *Lease) {
 	s.mu.Lock()
-	s.all[lease] = struct{}{}
+	s.all[lease.grant.value] = lease
 	full := len(s.all) > s.sweep
 	if full {
 		s.sweep = 2*len(s.all) + minSweep
@@ -165,13 +165,20 @@ func (s *leases) add(lease *Lease) {
 func (s *leases) remove(lease *Lease) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	delete(s.all, lease)
+	delete(s.all, lease.grant.value)
+}
+
+// heldError returns the reason of a node on which another value holds the lock.
+func (s *leases) heldError(r reply) heldError {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return heldError{value: r.value, left: r.left, own: s.all[r.value.String()] != nil}
 }
 
 // held returns the leases that are held, and expires those that have run out.
 func (s *leases) held() []*Lease {
 	s.mu.Lock()
-	all := slices.Collect(maps.Keys(s.all))
+	all := slices.Collect(maps.Values(s.all))
 	s.mu.Unlock()
 	return slices.DeleteFunc(all, func(lease *Lease) bool { return lease.expire() != nil })
 }

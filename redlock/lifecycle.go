@@ -2,6 +2,7 @@ package redlock
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"time"
 )
@@ -17,6 +18,7 @@ type lifecycle struct {
 	mu    sync.Mutex     // held while something starts and while Close starts, so that nothing starts afterwards
 	calls sync.WaitGroup // of the user, each ends within the node timeout
 	tasks sync.WaitGroup // in the background
+	tells sync.WaitGroup // the goroutines that call functions of the application, which may wait for Close themselves
 	first []func()       // tasks that the first call starts: a Locker that is not used needs no Close
 }
 
@@ -46,13 +48,19 @@ func (c *lifecycle) begin() bool {
 
 // start runs fn in the background; Close waits for it. fn must return soon after work is done. start returns false,
 // without running fn, after Close has started.
-func (c *lifecycle) start(fn func()) bool {
+func (c *lifecycle) start(fn func()) bool { return c.startIn(&c.tasks, fn) }
+
+// startTelling is start for fn that calls a function of the application, until open is done. Close waits for it for a moment
+// only, and reports it.
+func (c *lifecycle) startTelling(fn func()) bool { return c.startIn(&c.tells, fn) }
+
+func (c *lifecycle) startIn(group *sync.WaitGroup, fn func()) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.isClosed() {
 		return false
 	}
-	c.tasks.Go(fn)
+	group.Go(fn)
 	return true
 }
 
@@ -67,23 +75,31 @@ func (c *lifecycle) close() bool {
 	return true
 }
 
-// finish waits for the background work until ctx is done, and then stops it. It returns false if the work has not ended
-// within that time.
-func (c *lifecycle) finish(ctx context.Context, within time.Duration) bool {
-	over := make(chan struct{})
-	go func() { // ends with the tasks, which end soon after stop; finish waits for it or returns false
+// finish waits for the background work until ctx is done, and then stops it. It returns an error if that, or a function of
+// the application, has not ended within that time.
+func (c *lifecycle) finish(ctx context.Context, within time.Duration) error {
+	done, told := make(chan struct{}), make(chan struct{})
+	go func() { // ends with the tasks, which end soon after stop; finish waits for it or returns an error
 		c.tasks.Wait()
-		close(over)
+		close(done)
+		c.tells.Wait()
+		close(told)
 	}()
 	select {
-	case <-over:
+	case <-done:
 	case <-ctx.Done():
 	}
 	c.stop()
 	select {
-	case <-over:
-		return true
+	case <-told:
+		return nil
 	case <-time.After(within):
-		return false
+	}
+	select {
+	case <-done:
+		return errors.New("redlock: close: a function given to OnNode or Extension has not returned")
+	default:
+		return errors.New("redlock: close: a connection attempt to subscribe to a node " +
+			"cannot be canceled: it ends when its client gives up")
 	}
 }

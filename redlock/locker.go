@@ -95,7 +95,9 @@ func newLocker(nodes []redis.UniversalClient, settings Settings, found problems)
 		Timeout: settings.NodeTimeout, Now: l.clock.Now, Scripts: scripts, Seen: l.see,
 		Inspection: quorum.NewInspection(l.commands.inspect.Call(nil), l.inspected),
 	})
-	l.jury = &jury{settings: &l.settings, nodes: l.quorum, clocks: l.clocks, clock: l.clock, size: n, need: l.need}
+	l.jury = &jury{
+		settings: &l.settings, nodes: l.quorum, clocks: l.clocks, clock: l.clock, leases: l.leases, size: n, need: l.need,
+	}
 	for i := range nodes {
 		l.janitors = append(l.janitors, newJanitor(l, i))
 	}

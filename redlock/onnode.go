@@ -57,16 +57,16 @@ const maxEvents = 1000
 // answers, causes more than twenty events at once and then about one per second. While a node fails, the Locker asks it
 // once per TTL whether it works again.
 //
-// fn may call any method of the Locker except Close, which waits for it. No call starts after stop has returned; one
-// under way may still be running.
+// fn may call any method of the Locker. No call starts after stop or [Locker.Close] has returned; one under way may
+// still be running.
 func (l *Locker) OnNode(fn func(NodeEvent)) (stop func()) {
 	ctx, stop := context.WithCancel(l.open)
 	events := l.observed.listen()
-	task := func() { // ends with stop or when Close starts; Close waits for it
+	task := func() { // ends with stop or when Close starts; Close waits for it for a moment
 		defer l.observed.leave(events)
 		l.listenTo(ctx, events, fn)
 	}
-	if !l.start(task) {
+	if !l.startTelling(task) {
 		l.observed.leave(events)
 	}
 	return stop

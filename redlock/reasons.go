@@ -14,12 +14,16 @@ import (
 type heldError struct {
 	value value
 	left  time.Duration
+	own   bool // the value is of a lease of this very Locker
 }
 
 func (e heldError) Error() string {
 	who := e.value.text
 	if who == "" {
 		who = e.value.contender
+	}
+	if e.own {
+		return fmt.Sprintf("held by %q, this very process, for another %v", who, e.left)
 	}
 	return fmt.Sprintf("held by %q for another %v", who, e.left)
 }

@@ -193,7 +193,7 @@ func (n *renewer) conclude(r *renewal, err error, now time.Time, share float64) 
 		r.ext.Extended(attempts, took, err) // before the lease ends
 		goOn()
 	}
-	if !n.lifecycle.start(report) {
-		report() // Close waits for this task
+	if !n.lifecycle.startTelling(report) {
+		report() // Close waits for this task, and a second Close does not wait
 	}
 }

@@ -17,7 +17,8 @@ type jury struct {
 	nodes      *quorum.Quorum
 	clocks     *nodeclock.Clocks
 	clock      *clock.Clock
-	size, need int // number of nodes, and how many of them make a majority
+	leases     *leases // of the Locker itself
+	size, need int     // number of nodes, and how many of them make a majority
 }
 
 // A vote is timed if it depends on the node's clock. Votes for a grant or an extension do, because a clock that was
@@ -235,7 +236,7 @@ func (r *report) add(j *jury, i int, answers []answer) error {
 	case a.Err == nil:
 		r.no++
 		if a.Value.held {
-			return heldError{a.Value.value, a.Value.left}
+			return j.leases.heldError(a.Value)
 		}
 		if a.Value.queued {
 			return errQueued
