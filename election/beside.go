@@ -38,5 +38,5 @@ func (e *Elector) endRunBesides(r *run) {
 	e.mu.Lock()
 	r.endBesides() // under the lock, so that nothing is started any more
 	e.mu.Unlock()
-	r.besides.Wait()
+	e.callApp("the hook Observed", r.besides.Wait)
 }

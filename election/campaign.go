@@ -23,7 +23,7 @@ type renewal struct {
 func (e *Elector) campaign(r *run) (*redlock.Lease, <-chan renewal, error) {
 	var view outlook
 	attempted := func(took time.Duration, err error) {
-		e.callApp(func() {
+		e.callApp("the hook Attempt, or the logger", func() {
 			if err != nil && r.stopping.Err() == nil {
 				e.logAttempt(&view, err)
 			}
@@ -38,7 +38,7 @@ func (e *Elector) campaign(r *run) (*redlock.Lease, <-chan renewal, error) {
 			return lease, renewals, nil
 		case err == nil: // too late to start a term: Run must stop, or a pause after the request has used up the lease
 			err := lease.Release(r.stopping)
-			e.callApp(func() { e.logTooLate(lease, r.stopping.Err() != nil, err) })
+			e.callApp("the logger", func() { e.logTooLate(lease, r.stopping.Err() != nil, err) })
 		case errors.Is(err, redlock.ErrClosed):
 			return nil, nil, fmt.Errorf("election: %q cannot lead any more: %w", e.name, err)
 		}

@@ -11,8 +11,8 @@ const maxBookkeeping = 10 * time.Second
 
 // Check returns nil while this process is fit to take part in the election. Use it for a liveness probe. It returns nil while the
 // process leads or follows as it should, even if Redis does not answer, and while Run is not running. An error means that only a
-// restart helps: work outlives its lease ([ErrUndrained]); a hook or the logger has held up Run for longer than the TTL; or the Locker
-// is closed, so that this process can never lead again.
+// restart helps: work outlives its lease ([ErrUndrained]); a hook, the logger or the panic handler has held up Run, or the ticks of
+// jobs, for longer than the TTL; or the Locker is closed, so that this process can never lead again.
 func (e *Elector) Check() error {
 	e.mu.Lock()
 	t, failed := e.term, e.failed
@@ -20,8 +20,8 @@ func (e *Elector) Check() error {
 	if failed != nil {
 		return failed
 	}
-	if since := e.inApp.Load(); since != nil && time.Since(*since) > e.config.ttl {
-		return fmt.Errorf("election: %q: a hook or the logger has held up Run for %v", e.name, time.Since(*since).Round(time.Millisecond))
+	if err := e.heldUp(); err != nil {
+		return err
 	}
 	if t == nil || t.Valid() {
 		return nil
@@ -34,10 +34,35 @@ func (e *Elector) Check() error {
 	return nil
 }
 
-// callApp calls the application's own code, such as a hook or the logger, on the goroutine of Run. Check sees how long that takes.
-func (e *Elector) callApp(fn func()) {
-	now := time.Now()
-	e.inApp.Store(&now)
+// heldUp returns an error if a hook, the logger or the panic handler has held up Run, or the ticks of jobs, for longer than the TTL.
+func (e *Elector) heldUp() error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	var calls []appCall
+	if c := e.inApp.Load(); c != nil {
+		calls = append(calls, *c)
+	}
+	for _, w := range e.running {
+		what, since := w.doing.Busy()
+		calls = append(calls, appCall{what, since})
+	}
+	for _, c := range calls {
+		if took := time.Since(c.since); c.what != "" && took > e.config.ttl {
+			return fmt.Errorf("election: %q: %s has not returned for %v", e.name, c.what, took.Round(time.Millisecond))
+		}
+	}
+	return nil
+}
+
+// appCall is a call of the application's own code, such as a hook or the logger, by Run.
+type appCall struct {
+	what  string // "" if a callback makes none
+	since time.Time
+}
+
+// callApp calls the application's own code on the goroutine of Run, and lets Check see how long that takes.
+func (e *Elector) callApp(what string, fn func()) {
+	e.inApp.Store(&appCall{what, time.Now()})
 	defer e.inApp.Store(nil)
 	fn()
 }

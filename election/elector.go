@@ -1,14 +1,15 @@
 package election
 
 import (
+	"context"
 	"errors"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	"go.uber.org/zap"
 	"go.uber.org/zap/zapcore"
 
+	"github.com/redlockfx/redlockfx/internal/caller"
 	"github.com/redlockfx/redlockfx/internal/inside"
 	"github.com/redlockfx/redlockfx/redlock"
 )
@@ -22,7 +23,7 @@ type Elector struct {
 	config config
 	log    *zap.Logger
 
-	inApp atomic.Pointer[time.Time] // since when Run is in the application's code; nil: it is not
+	inApp atomic.Pointer[appCall] // the call of the application's code that Run makes; nil: it makes none
 
 	mu        sync.Mutex // guards the fields below
 	callbacks []*callback
@@ -92,6 +93,14 @@ func (e *Elector) Term() (*Term, bool) {
 		return nil, false
 	}
 	return t, true
+}
+
+// notFromInside returns an error if a call with this context comes from a callback, a run of a job or a [Term.Do] of this Elector.
+func (e *Elector) notFromInside(ctx context.Context) error {
+	return caller.Where(ctx, func(owner any) bool {
+		t, isTerm := owner.(*Term)
+		return isTerm && t.elector == e && (t == e.lastTerm() || t.trusted.Err() == nil)
+	})
 }
 
 // whenIdle returns a channel that is closed when no work is running.

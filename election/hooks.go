@@ -4,8 +4,8 @@ import "time"
 
 // Hooks report what an Elector does, for metrics and traces. Any may be nil. They are called in the order in which things happen,
 // never under a lock, on the goroutine of Run; Observed has its own goroutine. A hook that blocks holds up the elector, but never
-// the end of a term's contexts. Hooks may call any method. A hook that calls Shutdown waits for itself, so the context that it
-// passes must end.
+// the end of a term's contexts. Hooks may call any method. A call that waits for the hook itself, such as Shutdown, ends with an
+// error after the TTL; with [Term.Context] it does at once.
 type Hooks struct {
 	// Elected is called when this process has won, before its callbacks start.
 	Elected func(t *Term)

@@ -22,7 +22,7 @@ func (e *Elector) lead(r *run, lease *redlock.Lease, renewals <-chan renewal) (c
 		t.lose(fmt.Errorf("%w: a panic or runtime.Goexit ended Run", ErrStopped))
 		t.lease.Abandon()
 	}()
-	e.callApp(func() {
+	e.callApp("the hook Elected, or the logger", func() {
 		e.log.Info("this replica leads", zap.Uint64("term", t.Token()), zap.Time("until", t.Deadline()))
 		e.config.hooks.elected(t)
 	})
@@ -32,7 +32,7 @@ func (e *Elector) lead(r *run, lease *redlock.Lease, renewals <-chan renewal) (c
 	e.begin(t)
 	e.watch(t, renewals)
 	cause = context.Cause(t.work) // the first cause
-	e.callApp(func() { e.config.hooks.ended(t, cause) })
+	e.callApp("the hook Ended", func() { e.config.hooks.ended(t, cause) })
 
 	// The next leader may start the moment Release returns. So the work must stop before the lease is released.
 	began := time.Now()
@@ -52,7 +52,7 @@ func (e *Elector) lead(r *run, lease *redlock.Lease, renewals <-chan renewal) (c
 		problem = t.lease.Release(r.stopping)
 		e.forgetTerm()
 	}
-	e.callApp(func() {
+	e.callApp("the hook Drained, or the logger", func() {
 		e.logEnd(r, t, cause, problem)
 		e.config.hooks.drained(t, time.Since(began), late)
 	})
@@ -104,12 +104,12 @@ func (e *Elector) awaitIdle(r *run, t *Term, renewals <-chan renewal, lost <-cha
 			e.renewed(t, n)
 			continue
 		case <-notice:
-			e.callApp(func() { e.logDraining(t, began.Add(e.config.drainTimeout)) })
+			e.callApp("the logger", func() { e.logDraining(t, began.Add(e.config.drainTimeout)) })
 			notice = time.After(doing.Often)
 			continue
 		case <-r.aborting.Done():
 			if !isDone(idle) {
-				e.callApp(func() { e.logCutShort(t, time.Since(began)) })
+				e.callApp("the logger", func() { e.logCutShort(t, time.Since(began)) })
 			}
 		case <-idle:
 		case <-lost:
@@ -121,7 +121,7 @@ func (e *Elector) awaitIdle(r *run, t *Term, renewals <-chan renewal, lost <-cha
 
 // renewed reports a renewal.
 func (e *Elector) renewed(t *Term, n renewal) {
-	e.callApp(func() {
+	e.callApp("the hook Renewed, or the logger", func() {
 		if n.err != nil && !errors.Is(n.err, redlock.ErrLost) {
 			e.logRenewal(t, n)
 		}

@@ -37,8 +37,8 @@ type run struct {
 // drains: it renews the lease until all callbacks have returned, for at most the drain timeout, releases it and returns nil.
 //
 // The error is [ErrUndrained] if callbacks are still running and the lease was abandoned. It is [ErrRunning] if Run is already
-// running, [ErrStopped] if Shutdown was called before Run, and [redlock.ErrClosed] if the Locker is closed, so that this process
-// can never lead again.
+// running, or is called from a callback, [ErrStopped] if Shutdown was called before Run, and [redlock.ErrClosed] if the Locker is
+// closed, so that this process can never lead again.
 //
 // If a callback panics and there is no [WithPanicHandler], Run panics with its [PanicError] when the other callbacks have
 // returned or the time to drain is over. The lease then runs out, as after any crash.
@@ -67,6 +67,9 @@ func (e *Elector) Run(ctx context.Context) error {
 }
 
 func (e *Elector) beginRun(ctx context.Context) (*run, error) {
+	if err := e.notFromInside(ctx); err != nil { // even if an earlier Run has ended undrained
+		return nil, fmt.Errorf("%w: %q: %w", ErrRunning, e.name, err)
+	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	switch {

@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"time"
+
+	"github.com/redlockfx/redlockfx/internal/caller"
 )
 
 // Shutdown makes Run drain and hand over, waits for Run, and returns Run's error. Work that has not returned shortly before the
@@ -12,6 +14,10 @@ import (
 //
 // If Run has never been called, Shutdown returns nil, and the next Run returns [ErrStopped]: a Shutdown that overtakes Run is not
 // lost. A Shutdown after Run does nothing.
+//
+// Shutdown does not wait for its own caller. From a callback, a run of a job or [Term.Do], with the context that these get, it
+// makes Run drain and returns an error at once. It does the same when a hook, the logger or the panic handler, which have no
+// context, has not returned for the TTL.
 func (e *Elector) Shutdown(ctx context.Context) error {
 	e.mu.Lock()
 	r := e.run
@@ -21,19 +27,30 @@ func (e *Elector) Shutdown(ctx context.Context) error {
 		return nil
 	}
 	r.stop(fmt.Errorf("%w: shutdown", ErrStopped))
+	if err := e.notFromInside(ctx); err != nil {
+		return fmt.Errorf("election: %q is stopping, but Shutdown does not wait: %w", e.name, err)
+	}
 	if deadline, ok := ctx.Deadline(); ok {
 		left := time.Until(deadline)
 		abort := time.AfterFunc(left-e.reserve(left), r.abort)
 		defer abort.Stop()
 	}
-	select {
-	case <-r.done:
-	case <-ctx.Done():
-		r.abort()
+	check := time.NewTicker(e.config.ttl / 2)
+	defer check.Stop()
+	for !isDone(r.done) && ctx.Err() == nil {
+		select {
+		case <-r.done:
+		case <-ctx.Done():
+		case <-check.C:
+			if err := e.heldUp(); err != nil {
+				return fmt.Errorf("%w: Run stops only then, and if that waits for Shutdown, %w", err, caller.ErrSelf)
+			}
+		}
 	}
 	if isDone(r.done) {
 		return r.err
 	}
+	r.abort()
 	if isDone(e.whenIdle()) {
 		return fmt.Errorf("election: %q is stopping: %w", e.name, context.Cause(ctx))
 	}

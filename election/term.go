@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/redlockfx/redlockfx/internal/caller"
 	"github.com/redlockfx/redlockfx/internal/clock"
 	"github.com/redlockfx/redlockfx/redlock"
 )
@@ -24,8 +25,9 @@ type Term struct {
 
 	mu    sync.Mutex // guards the fields below
 	timer *clock.Timer
-	ended time.Time // when work ended
-	over  time.Time // when trusted ended
+	drain *time.Timer // ends trusted when the time to drain is over; set when work ended
+	ended time.Time   // when work ended
+	over  time.Time   // when trusted ended
 }
 
 type termKey struct{}
@@ -39,7 +41,7 @@ func TermFrom(ctx context.Context) (*Term, bool) {
 // newTerm starts a term. Its contexts have the values of base.
 func newTerm(base context.Context, e *Elector, lease *redlock.Lease) *Term {
 	t := &Term{elector: e, lease: lease, since: time.Now(), clock: e.parts.Clock}
-	base = context.WithValue(context.WithoutCancel(base), termKey{}, t)
+	base = t.inside(context.WithValue(context.WithoutCancel(base), termKey{}, t), "a term of", e.name)
 	t.trusted, t.lose = context.WithCancelCause(base)
 	t.work, t.end = context.WithCancelCause(t.trusted)
 	lost := t.lease.Context()
@@ -52,6 +54,11 @@ func newTerm(base context.Context, e *Elector, lease *redlock.Lease) *Term {
 		t.mu.Lock()
 		defer t.mu.Unlock()
 		t.ended = time.Now()
+		if t.over.IsZero() {
+			t.drain = time.AfterFunc(e.config.drainTimeout, func() { // a hook may hold up Run
+				t.lose(fmt.Errorf("%w: the time to drain is over", context.Cause(t.work)))
+			})
+		}
 	})
 	context.AfterFunc(t.trusted, func() {
 		stop()
@@ -59,8 +66,16 @@ func newTerm(base context.Context, e *Elector, lease *redlock.Lease) *Term {
 		defer t.mu.Unlock()
 		t.over = time.Now()
 		t.timer.Stop()
+		if t.drain != nil {
+			t.drain.Stop()
+		}
 	})
 	return t
+}
+
+// inside returns a context for work of the term: neither the term nor its lease is over before the work has returned.
+func (t *Term) inside(ctx context.Context, kind, name string) context.Context {
+	return caller.With(ctx, kind, name, t, t.lease)
 }
 
 // stopAt returns the stop deadline by the Locker's clock, which includes time suspended.

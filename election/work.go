@@ -27,7 +27,7 @@ type work struct {
 // newWork returns new work and its context, which is derived from ctx.
 func (e *Elector) newWork(ctx context.Context, t *Term, name string) (context.Context, *work) {
 	w := &work{term: t, name: name, since: time.Now()}
-	ctx, w.cancel = context.WithCancel(ctx)
+	ctx, w.cancel = context.WithCancel(t.inside(ctx, "the callback", name))
 	ctx, w.doing = doing.With(ctx, func(item doing.Item) { e.logReturned(t, item) })
 	return ctx, w
 }

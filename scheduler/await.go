@@ -19,13 +19,22 @@ var awaitBackoff = retry.Backoff{Min: 100 * time.Millisecond, Max: 2 * time.Seco
 // An error says that the trigger could not be stored, that the job was removed meanwhile ([ErrUnknownJob]), or that ctx is done. If ctx
 // is done, the run is not stopped, and the record has what was known: its State may be [StateRunning] or [StateInterrupted], or empty.
 //
+// From a run of the same job, with the context that the run gets, it triggers nothing and returns an error at once: it would wait
+// for itself. It stops waiting if [election.Elector.Check] fails, or if a hook or the logger has held up a run of the job here for
+// the TTL, because it may be called from there.
+//
 // If the job was added here but no leader has stored it yet, TriggerAndWait waits for that too. If somebody else triggers the job
 // before the run starts, both get the same run. If somebody does so when it has just ended, both may get the record of the later run.
 func (s *Scheduler) TriggerAndWait(ctx context.Context, job string) (Record, error) {
+	if l := s.newestLoop(); l != nil {
+		if err := l.runner.notFromInside(ctx, job); err != nil {
+			return Record{}, fmt.Errorf("scheduler: not triggered: %q: use Trigger: %w", job, err)
+		}
+	}
 	set, err := s.change(ctx, "trigger", job, s.store.Trigger)
 	for n := 1; errors.Is(err, ErrUnknownJob) && s.own(job) != nil; n++ {
-		if problem := retry.Sleep(ctx, awaitBackoff.After(n)); problem != nil {
-			return Record{}, fmt.Errorf("%w: %w", err, context.Cause(ctx))
+		if problem := s.pollPause(ctx, job, n); problem != nil {
+			return Record{}, fmt.Errorf("%w: %w", err, problem)
 		}
 		set, err = s.change(ctx, "trigger", job, s.store.Trigger)
 	}
@@ -35,8 +44,8 @@ func (s *Scheduler) TriggerAndWait(ctx context.Context, job string) (Record, err
 	var known Record
 	state := "no leader has started it"
 	for n := 1; ; n++ {
-		if err := retry.Sleep(ctx, awaitBackoff.After(n)); err != nil {
-			return known, fmt.Errorf("scheduler: the triggered run of %q has not ended: %s: %w", job, state, context.Cause(ctx))
+		if err := s.pollPause(ctx, job, n); err != nil {
+			return known, fmt.Errorf("scheduler: the triggered run of %q has not ended: %s: %w", job, state, err)
 		}
 		views, now, err := s.store.Views(ctx, job)
 		switch {
@@ -61,6 +70,28 @@ func (s *Scheduler) TriggerAndWait(ctx context.Context, job string) (Record, err
 			state = "the leader does not have the job"
 		}
 	}
+}
+
+// pollPause pauses before the next poll. It returns an error if waiting for the job is over: ctx is done, or this process is held up,
+// perhaps by the function that waits.
+func (s *Scheduler) pollPause(ctx context.Context, job string, n int) error {
+	if err := retry.Sleep(ctx, awaitBackoff.After(n)); err != nil {
+		return context.Cause(ctx)
+	}
+	if err := s.elector.Check(); err != nil {
+		return err
+	}
+	if l := s.newestLoop(); l != nil {
+		return l.runner.heldUp(job, s.elector.Settings().TTL)
+	}
+	return nil
+}
+
+// newestLoop returns the loop of the newest term of this process, or nil.
+func (s *Scheduler) newestLoop() *loop {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.loop
 }
 
 // triggered returns what the nodes know of the first run that was triggered at an instant or later. now is by their clocks.

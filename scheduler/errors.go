@@ -18,9 +18,10 @@ var (
 )
 
 var (
-	errShutdown = errors.New("scheduler: shut down")
-	errRemoved  = errors.New("the job was removed")
-	errGoexit   = errors.New("scheduler: the run called runtime.Goexit")
+	errShutdown   = errors.New("scheduler: shut down")
+	errNoDeadline = errors.New("the elector's drain timeout has passed, and the context of Shutdown has no deadline")
+	errRemoved    = errors.New("the job was removed")
+	errGoexit     = errors.New("scheduler: the run called runtime.Goexit")
 )
 
 // panicError is the error of a run that panicked.

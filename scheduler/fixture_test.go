@@ -126,7 +126,11 @@ func (c *cluster) idle(id string, opts ...scheduler.Option) *replica {
 	if r.Scheduler, err = scheduler.New(r.elector, opts...); err != nil {
 		c.T.Fatal(err)
 	}
-	c.T.Cleanup(func() { _ = r.Shutdown(context.Background()) }) // returns no error, since its context does not end
+	c.T.Cleanup(func() {
+		for r.Shutdown(context.Background()) != nil { // runs are under way for longer than the drain timeout
+			time.Sleep(time.Second)
+		}
+	})
 	return r
 }
 

@@ -32,7 +32,9 @@ func TestShutdown_HandsOverToAReplicaThatTicks(t *testing.T) {
 		a, _ := c.two(lasting(15 * time.Second))
 		term := a.leads()
 		c.SleepTo(12 * time.Second)
-		c.must(a.Shutdown(t.Context()))
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		c.must(a.Shutdown(ctx))
 		if got := c.at(now()); got != "25s" {
 			t.Errorf("Shutdown returned at %v, the run at 25s", got)
 		}
@@ -62,6 +64,42 @@ func TestShutdown_HandsOverWhereARunHangs(t *testing.T) {
 		want.Err(t, cause, election.ErrResigned)
 		want.Text(t, cause, "scheduler: shut down: the time to drain is over")
 	})
+}
+
+// A run that shuts its Scheduler down does not stop the ticks of all replicas, whatever its context says.
+func TestShutdown_FromARunHandsOver(t *testing.T) {
+	for what, test := range map[string]struct {
+		other bool // the context is not the run's
+		took  time.Duration
+		says  string
+	}{
+		"its own context": {false, 0, `called from the run of job "job": it would wait for itself`},
+		"another context": {true, drainTimeout, "1 runs are still under way: job@946771210000 for 10s: the elector's drain timeout has passed"},
+	} {
+		t.Run(what, func(t *testing.T) {
+			withShortLeases(t, 3, func(t *testing.T, c *cluster) {
+				other, cancel := context.WithCancel(context.Background())
+				defer cancel()
+				a, b := c.leader("a"), c.replica("b")
+				addBoth(a, b, "*/10 * * * * *", func(ctx context.Context, _ int) error {
+					if test.other {
+						ctx = other
+					}
+					began := now()
+					want.Text(t, a.Shutdown(ctx), test.says)
+					if took := now().Sub(began); took != test.took {
+						t.Errorf("took %v", took)
+					}
+					return nil
+				})
+				c.SleepTo(41 * time.Second)
+				ran := c.ranBy()
+				if last := ran[len(ran)-1]; last != "job 40s@40s by b" {
+					t.Errorf("ran %q", ran)
+				}
+			})
+		})
+	}
 }
 
 // Shutdown is called while a term starts: in either order, the term does not go on without ticks.

@@ -108,11 +108,16 @@ func (s *Scheduler) newLoop(ctx context.Context, term *election.Term) *loop {
 	return l
 }
 
+// heldUp is all that can make an iteration of the loop last: it waits for no node.
+const heldUp = "a hook or the logger of the scheduler, which holds up all ticks,"
+
 // run handles the events and timers of the term. It returns when the term has ended or was asked to end, all runs have
 // returned, and their ends are stored or given up.
 func (l *loop) run() {
 	notices, stop := l.s.parts.Listen(l.s.store.Channel())
 	defer stop()
+	doing.SetBusy(l.stopping, heldUp)
+	defer doing.SetBusy(l.stopping, "")
 	l.sync()
 	timer := time.NewTimer(0)
 	defer timer.Stop()
@@ -123,6 +128,7 @@ func (l *loop) run() {
 			return
 		}
 		timer.Reset(pause)
+		doing.SetBusy(l.stopping, "")
 		select {
 		case <-stopping:
 		case <-l.s.changed:
@@ -132,6 +138,7 @@ func (l *loop) run() {
 		case <-l.inbox.ready:
 		case <-timer.C:
 		}
+		doing.SetBusy(l.stopping, heldUp)
 		if stopping != nil && l.stopping.Err() != nil {
 			stopping = nil
 			l.drain()

@@ -31,7 +31,7 @@ func (r *runner) do(ctx context.Context, a *active) {
 		if end.CutOff && a.job.AtLeastOnce {
 			end.State = jobstore.StateInterrupted
 		}
-		r.logRun(a, end.State, err)
+		a.tell(func() { r.logRun(a, end.State, err) })
 		end.End = a.opened.Add(time.Since(a.since))
 		if err != nil {
 			end.Err = err.Error()
@@ -67,7 +67,7 @@ func (r *runner) do(ctx context.Context, a *active) {
 		end.State, err = jobstore.StateMissed, errRemoved
 		return
 	}
-	r.hooks.started(a.Run)
+	a.tell(func() { r.hooks.started(a.Run) })
 	err = r.attempts(ctx, a, &end.Attempt)
 	end.State, end.CutOff, err = outcome(err, context.Cause(ctx))
 }
@@ -105,14 +105,16 @@ func (r *runner) attempts(ctx context.Context, a *active, last *int) error {
 		*last = run.Attempt
 		began := time.Now()
 		err := attempt(ctx, a.job.call, run)
-		r.hooks.panicked(run, err)
+		a.tell(func() { r.hooks.panicked(run, err) })
 		if err == nil || n == a.job.Retry.Times || ctx.Err() != nil || r.stopping.Err() != nil {
 			return err
 		}
 		pause := retry.Backoff{Min: wait, Max: 2 * wait}.After(1)
-		r.log.Warn("attempt failed, another follows", append(a.fieldsSince(began, err), zap.Int("attempt", run.Attempt),
-			zap.Duration("in", pause))...)
-		r.hooks.retrying(run, err)
+		a.tell(func() {
+			r.log.Warn("attempt failed, another follows", append(a.fieldsSince(began, err), zap.Int("attempt", run.Attempt),
+				zap.Duration("in", pause))...)
+			r.hooks.retrying(run, err)
+		})
 		if !r.pause(ctx, pause) {
 			return err
 		}

@@ -5,11 +5,13 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"go.uber.org/zap"
 
 	"github.com/redlockfx/redlockfx/election"
+	"github.com/redlockfx/redlockfx/internal/caller"
 	"github.com/redlockfx/redlockfx/internal/jobmachine"
 )
 
@@ -29,7 +31,7 @@ type runner struct {
 	runs map[string]*active
 }
 
-// active is a run under way. It is immutable, because other goroutines read it.
+// active is a run under way. Only telling changes, because other goroutines read it.
 type active struct {
 	Run    // with the number of the first attempt; retries have larger ones
 	id     string
@@ -39,6 +41,16 @@ type active struct {
 	wait   time.Duration // delay before the run begins
 	since  time.Time     // when the run begins
 	cancel context.CancelCauseFunc
+
+	telling atomic.Pointer[time.Time] // since when its goroutine is in a hook or the logger; nil: it is not
+}
+
+// tell calls a hook or the logger on the run's goroutine.
+func (a *active) tell(fn func()) {
+	now := time.Now()
+	a.telling.Store(&now)
+	defer a.telling.Store(nil)
+	fn()
 }
 
 // start starts a run whose start is stored. The run begins after wait.
@@ -55,7 +67,7 @@ func (r *runner) start(j *job, s jobmachine.Start, wait time.Duration) {
 	r.mu.Lock()
 	r.runs[a.id] = a
 	r.mu.Unlock()
-	r.wg.Go(func() { r.do(ctx, a) })
+	r.wg.Go(func() { r.do(caller.With(ctx, "the run of job", a.Job, a), a) })
 }
 
 // cancel ends the context of a run.
@@ -73,6 +85,28 @@ func (r *runner) leave(a *active) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	delete(r.runs, a.id)
+}
+
+// notFromInside returns an error if a call with this context comes from a run under way: of that job, or of any if job is "".
+func (r *runner) notFromInside(ctx context.Context, job string) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return caller.Where(ctx, func(owner any) bool {
+		a, isRun := owner.(*active)
+		return isRun && r.runs[a.id] == a && (job == "" || job == a.Job)
+	})
+}
+
+// heldUp returns an error if a hook or the logger has held up a run of the job for longer than most.
+func (r *runner) heldUp(job string, most time.Duration) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, a := range r.runs {
+		if since := a.telling.Load(); since != nil && a.Job == job && time.Since(*since) > most {
+			return fmt.Errorf("scheduler: a hook or the logger has held up %s for %v", a.Key(), time.Since(*since).Round(time.Millisecond))
+		}
+	}
+	return nil
 }
 
 func (r *runner) count() int {

@@ -20,8 +20,7 @@ import (
 	"github.com/redlockfx/redlockfx/internal/signal"
 )
 
-// Scheduler runs jobs while its process leads. Its methods are safe for concurrent use, even from inside runs. A run
-// that calls Shutdown waits for itself.
+// Scheduler runs jobs while its process leads. Its methods are safe for concurrent use, even from inside runs and hooks.
 type Scheduler struct {
 	elector    *election.Elector
 	parts      inside.Parts // of its Locker
@@ -206,6 +205,9 @@ func (s *Scheduler) takeUnstarted(job string) []string {
 // cancels them. The lease is not released before they have returned, but Shutdown does not wait for that. It may be called
 // more than once.
 //
+// No job ticks anywhere while Shutdown waits. So a ctx without a deadline is done after the elector's drain timeout. And from
+// a run, with the context that the run got, Shutdown resigns and returns an error at once: it would wait for itself.
+//
 // Resigning ends the work of the elector's other callbacks too. The elector may campaign again after its cooldown. If it
 // wins, no job ticks anywhere until that term ends, so end its Run as well.
 func (s *Scheduler) Shutdown(ctx context.Context) error {
@@ -221,6 +223,14 @@ func (s *Scheduler) Shutdown(ctx context.Context) error {
 		return nil
 	}
 	defer l.term.Resign(errShutdown) // does nothing if the term has ended
+	if err := l.runner.notFromInside(ctx, ""); err != nil {
+		return fmt.Errorf("scheduler: no ticks come any more, but Shutdown does not wait: %w", err)
+	}
+	if _, ok := ctx.Deadline(); !ok { // no job ticks anywhere meanwhile
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeoutCause(ctx, s.elector.Settings().DrainTimeout, errNoDeadline)
+		defer cancel()
+	}
 	if l.waitDone(ctx) {
 		return nil
 	}

@@ -41,9 +41,9 @@ func TestShutdown_NamesTheRunsItCannotWaitFor(t *testing.T) {
 			t.Fatalf("logged %v", waits)
 		}
 		first, second := waits[0].ContextMap(), waits[1].ContextMap()
-		_, hasEnd := second["until"]
-		if fmt.Sprint(first["running"]) != "[slow@946771210000 for 12.1s slow@946771220000 for 2.1s]" || hasEnd ||
-			c.at(first["until"].(time.Time)) != "25s" {
+		if fmt.Sprint(first["running"]) != "[slow@946771210000 for 12.1s slow@946771220000 for 2.1s]" ||
+			c.at(first["until"].(time.Time)) != "25s" || c.at(second["until"].(time.Time)) != "1m25s" { // the drain timeout
+
 			t.Errorf("logged %v, then %v", first, second)
 		}
 		for _, run := range c.records() {

@@ -22,6 +22,7 @@ type List struct {
 	mu    sync.Mutex // guards the fields below
 	named bool       // the callback names its work: while none is listed, it does nothing that matters
 	items []*Item
+	busy  Item // see SetBusy
 }
 
 // Item is one piece of work.
@@ -45,6 +46,22 @@ func Naming(ctx context.Context) {
 		defer l.mu.Unlock()
 		l.named = true
 	}
+}
+
+// SetBusy says that the callback's own goroutine is from now on in what name says, which must not last; no name: it waits.
+func SetBusy(ctx context.Context, name string) {
+	if l, ok := ctx.Value(key{}).(*List); ok {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		l.busy = Item{name, time.Now()}
+	}
+}
+
+// Busy returns what the callback's own goroutine is in, and since when; no name: it waits.
+func (l *List) Busy() (name string, since time.Time) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.busy.Name, l.busy.Since
 }
 
 // Start lists a piece of work of the context's callback until end is called.
