@@ -11,6 +11,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/redlockfx/redlockfx/election"
+	"github.com/redlockfx/redlockfx/internal/caller"
 	"github.com/redlockfx/redlockfx/internal/inside"
 )
 
@@ -146,6 +147,9 @@ func (m *module) drain(ctx context.Context) error {
 	if err != nil {
 		m.log.Warn("stopped before the drain was over: the next leader waits for the lease to expire",
 			zap.Duration("took", time.Since(began)), zap.Error(err))
+	}
+	if errors.Is(err, caller.ErrSelf) { // the rest would wait for this call, too
+		return err
 	}
 	select {
 	case <-m.ended:
