@@ -4,6 +4,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"github.com/redlockfx/redlockfx/internal/notify"
 )
@@ -15,16 +16,15 @@ type inbox struct {
 	channel  string
 	id       string // identifies this process in the lists
 	deliver  func(*message)
-
-	mu  sync.Mutex           // guards the field below
-	sub *notify.Subscription // nil: nobody has waited yet
+	once     sync.Once    // subscribes when somebody waits
+	missed   atomic.Int64 // how often so far messages may have been missed
 }
 
 // message is a message from a node. It decides nothing, since anybody may publish one.
 type message struct {
-	missed bool // no message arrived, but some may have been missed
-	ours   bool // sent by a caller of this process that released the lock, not by a node
-	failed bool // an attempt that may have looked like a hold has failed
+	missed int64 // inbox.missed: no message arrived, but some may have been missed; 0: it arrived
+	ours   bool  // sent by a caller of this process that released the lock, not by a node
+	failed bool  // an attempt that may have looked like a hold has failed
 	node   int
 	place  int // in line: 0 is the first
 	name   string
@@ -38,33 +38,23 @@ func newInbox(hash, id string, n *notify.Notifier, deliver func(*message)) *inbo
 	return &inbox{notifier: n, channel: hash + ":p:" + id, id: id, deliver: deliver}
 }
 
-// open subscribes to this process's channel.
-func (b *inbox) open() *notify.Subscription {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.sub == nil {
-		b.sub = b.notifier.Subscribe(b.channel, func(e notify.Event) {
-			if m := readMessage(e); m != nil {
+// open subscribes to this process's channel. When nodes have confirmed it, callers that wait ask again, which finds a release
+// that happened before.
+func (b *inbox) open() {
+	b.once.Do(func() {
+		b.notifier.Subscribe(b.channel, func(e notify.Event) {
+			if e.Kind != notify.Message {
+				b.deliver(&message{missed: b.missed.Add(1)})
+			} else if m := readMessage(e); m != nil {
 				b.deliver(m)
 			}
 		})
-	}
-	return b.sub
-}
-
-// isOpen reports whether messages are received.
-func (b *inbox) isOpen() bool {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.sub != nil && b.sub.IsReady()
+	})
 }
 
 // readMessage parses KIND PLACE LENGTH NAME VALUE, where NAME has that length and VALUE follows it without a space. It
 // returns nil if the text is not a message.
 func readMessage(e notify.Event) *message {
-	if e.Kind != notify.Message {
-		return &message{missed: true, node: e.Node}
-	}
 	kind, text, _ := strings.Cut(e.Text, " ")
 	place, text, _ := strings.Cut(text, " ")
 	length, text, _ := strings.Cut(text, " ")
@@ -84,7 +74,7 @@ func readMessage(e notify.Event) *message {
 func (s *queues) deliver(m *message) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if m.missed {
+	if m.missed > 0 {
 		for _, q := range s.all {
 			push(q.messages, m)
 		}

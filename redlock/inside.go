@@ -31,7 +31,6 @@ func campaigning(c inside.Campaign) AcquireOption {
 // subscribe is [inside.Parts.Listen].
 func (l *Locker) subscribe(channel string) (notices <-chan struct{}, stop func()) {
 	news, sub := l.follow(channel)
-	sub.Late() // once subscribed, earlier messages are reported as missed
 	return news, sub.Close
 }
 

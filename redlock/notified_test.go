@@ -3,13 +3,16 @@ package redlock_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math/rand/v2"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/redlockfx/redlockfx/internal/testkit/bubble"
+	"github.com/redlockfx/redlockfx/internal/testkit/records"
 	"github.com/redlockfx/redlockfx/redlock"
 )
 
@@ -130,6 +133,95 @@ func TestAcquire_WhereNodesWriteNothing(t *testing.T) {
 		defer cancel()
 		if _, err := waiter.Acquire(ctx, "x"); !errors.Is(err, redlock.ErrHeld) {
 			t.Errorf("got %v, want %v", err, redlock.ErrHeld)
+		}
+	})
+}
+
+// A node that hangs does not confirm a subscription. The first wait of a process does not wait for that.
+func TestAcquire_FirstWaitBesideAHungNode(t *testing.T) {
+	bubble.Run(t, 3, func(t *testing.T, c *bubble.Cluster) {
+		holder, _ := c.Locker()
+		w := newWaiter(c)
+		lease := takenOnAll(t, holder, "x")
+		c.Delay(300 * time.Microsecond)      // so a release reaches both other nodes before anybody has heard of it
+		w.links.Hang(w.locker.Order("x")[2]) // it does not keep the line either
+		w.begins(t.Context(), "x")()
+		time.Sleep(10 * time.Millisecond)
+		w.hasItSoonAfter(t, lease, 50*time.Millisecond)
+	})
+}
+
+// On slow links, the release may fall between the first answers and the confirmation of the subscription.
+func TestWatch_OfAReleaseBeforeASlowSubscription(t *testing.T) {
+	bubble.Run(t, 3, func(t *testing.T, c *bubble.Cluster) {
+		holder, _ := c.Locker()
+		l, process := c.Locker()
+		warmUp(t, l)
+		lease := mustAcquire(t, holder, "x")
+		process.Delay(70 * time.Millisecond) // it has connections for questions, but none for messages
+		time.AfterFunc(200*time.Millisecond, func() { _ = lease.Release(context.WithoutCancel(t.Context())) })
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		took := bubble.Took(func() {
+			_ = l.Watch(ctx, "x", func(h redlock.Holder) {
+				if h.Token == 0 {
+					cancel()
+				}
+			})
+		})
+		if took > time.Second {
+			t.Errorf("reported after %v", took)
+		}
+	})
+}
+
+// A process starts to wait for many locks at once. Those whose turn to ask comes after the nodes have confirmed the
+// subscription do not ask again because of it.
+func TestAcquire_OfManyLocksBesideTheSubscription(t *testing.T) {
+	bubble.Run(t, 3, func(t *testing.T, c *bubble.Cluster) {
+		const locks = 4000
+		l, _ := c.Locker()
+		warmUp(t, l)
+		c.Delay(300 * time.Microsecond)
+		ctx, cancel := context.WithCancel(t.Context())
+		var waiting sync.WaitGroup
+		var attempts atomic.Int32
+		count := redlock.WithAttempts(func(time.Duration, error) { attempts.Add(1) })
+		for i := range locks {
+			take(c, fmt.Sprint(i), 0, 1, 2)
+			waiting.Go(func() { _, _ = l.Acquire(ctx, fmt.Sprint(i), count) })
+		}
+		time.Sleep(time.Second)
+		if n := attempts.Load(); n > locks*3/2 {
+			t.Errorf("%d attempts for %d locks", n, locks)
+		}
+		cancel()
+		waiting.Wait()
+	})
+}
+
+// Many processes start to wait at once, after a split vote: each node names another holder. The nodes confirm a subscription one
+// after the other. Each process asks the line once more because of that. If each node were a reason, at once, or a reason to
+// ask all nodes, such processes would split the votes again and again.
+func TestAcquire_AsksOnceMoreForItsSubscription(t *testing.T) {
+	bubble.Run(t, 5, func(t *testing.T, c *bubble.Cluster) {
+		const many, subscribing = 20, 5
+		var waiters []*waiter
+		for range many {
+			waiters = append(waiters, newWaiter(c))
+		}
+		for i, node := range c.Raw() {
+			records.Default.Put(t, "x", records.Other(fmt.Sprint(i)), time.Hour, node)
+			c.Delay(time.Duration(300+50*i)*time.Microsecond, i)
+		}
+		before := c.Asked()
+		for _, w := range waiters {
+			w.begins(t.Context(), "x")()
+		}
+		time.Sleep(100 * time.Millisecond) // less than it takes to doubt a hold that one node alone names
+		asked := float64(c.Asked()-before)/many - subscribing
+		if want := 5.0 + 2; asked < want || asked > want+1 { // the jitter of a few is shorter than the nodes are apart
+			t.Errorf("each process asked %v nodes, want five first and then the two of the line", asked)
 		}
 	})
 }

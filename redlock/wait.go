@@ -42,16 +42,16 @@ const (
 type wait struct {
 	request
 	hold
-	locker    *Locker
-	value     value
-	order     []int // in which nodes are asked
-	line      []int // nodes that keep the line
-	messages  <-chan *message
-	listening bool       // subscribed, so releases are received
-	next      whom       // whom the next attempt asks first
-	failures  int        // attempts in a row that did not learn the holder
-	heard     message    // the last release
-	pace      retry.Pace // of attempts that messages cause
+	locker   *Locker
+	value    value
+	order    []int // in which nodes are asked
+	line     []int // nodes that keep the line
+	messages <-chan *message
+	missed   int64      // inbox.missed at the start of the last attempt
+	next     whom       // whom the next attempt asks first
+	failures int        // attempts in a row that did not learn the holder
+	heard    message    // the last release
+	pace     retry.Pace // of attempts that messages cause
 }
 
 func newWait(l *Locker, r request, t *ticket) *wait {
@@ -100,7 +100,7 @@ func (w *wait) attempt(ctx context.Context) (*Lease, error) {
 	case <-l.open.Done(): // the attempt itself reports it
 	case <-ctx.Done():
 	}
-	w.listening = w.listening || l.inbox.isOpen()
+	w.missed = l.inbox.missed.Load()
 	w.value.attempt++
 	w.value.text = w.valueText()
 	g := newGrant(w.request, w.value)
@@ -171,9 +171,8 @@ func (w *wait) decided(answers []answer) bool {
 
 // wait returns nil when the next attempt is due, or the reason why there will be none.
 func (w *wait) wait(ctx context.Context, err error) error {
-	if !w.listening && (w.isHeld() || w.others > 0) {
-		w.listening = true // asking once more finds a release that happened before the subscription
-		return w.locker.joined(ctx, w.locker.inbox.open())
+	if w.isHeld() || w.others > 0 {
+		w.locker.inbox.open()
 	}
 	pause := w.pause(err)
 	due := time.Now().Add(pause)
@@ -252,8 +251,14 @@ func (w *wait) receive(m *message) (pause time.Duration, changed bool) {
 		place++ // the nodes may not agree about who is first; if they do, the first node's message comes, too
 	}
 	switch {
-	case m.missed:
-		return w.headStart + rand.N(jitter), true
+	case m.missed > 0 && m.missed <= w.missed:
+		return 0, false // the last attempt has found out
+	case m.missed > 0:
+		w.next = theLine // it is too early to doubt a hold that one node alone names
+		if w.missed == 0 && m.missed == int64(w.locker.size) {
+			return 0, true // all nodes have confirmed the new subscription
+		}
+		return w.headStart + rand.N(jitter), true // meanwhile, the other nodes may do so: one attempt is enough for all
 	case m.value.contender == w.value.contender:
 		return 0, false // its own failed attempt
 	case m.value.contender == w.heard.value.contender && m.value != w.holder && place >= w.heard.place:

@@ -25,9 +25,6 @@ func (l *Locker) Watch(ctx context.Context, lock string, fn func(Holder)) error 
 	}
 	news, sub := l.follow(l.channelOf(lock))
 	defer sub.Close()
-	if err := l.joined(ctx, sub); err != nil {
-		return err
-	}
 	backoff := retry.Backoff{Min: 5 * time.Millisecond, Max: max(l.settings.TTL/20, 50*time.Millisecond)}
 	var last Holder
 	pace := retry.Pace{Burst: messageBurst, Every: messageInterval}
@@ -67,27 +64,12 @@ func (l *Locker) Watch(ctx context.Context, lock string, fn func(Holder)) error 
 	}
 }
 
-// follow subscribes to a channel on which all nodes publish the same. news is set when there may have been a message.
+// follow subscribes to a channel. news is set when there may have been a message.
 func (l *Locker) follow(channel string) (news signal.Signal, sub *notify.Subscription) {
 	news = signal.New()
 	return news, l.notifier.Subscribe(channel, func(e notify.Event) {
-		if e.IsNews() {
+		if e.Kind != notify.Lost {
 			news.Set()
 		}
 	})
-}
-
-// joined waits until the subscription is confirmed, but no longer than a node may take to answer.
-func (l *Locker) joined(ctx context.Context, sub *notify.Subscription) error {
-	timer := time.NewTimer(l.settings.NodeTimeout)
-	defer timer.Stop()
-	select {
-	case <-sub.Ready():
-	case <-timer.C:
-		sub.Late()
-	case <-l.open.Done():
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
-	return nil
 }

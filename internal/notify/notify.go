@@ -29,7 +29,7 @@ type Notifier struct {
 	config      Config
 	subscribers []*subscriber // one a node
 
-	mu   sync.Mutex                 // guards the field below, those of subscriptions, and the subscribers' own
+	mu   sync.Mutex                 // guards the field below, and the subscribers' own
 	subs map[string][]*Subscription // by channel
 }
 
@@ -38,30 +38,13 @@ type Subscription struct {
 	notifier *Notifier
 	channel  string
 	fn       func(Event)
-	ready    chan struct{} // see Ready
-
-	// Guarded by notifier.mu.
-	isReady bool
-	nodes   []state // on each node
 }
-
-// state is the state of a subscription on one node.
-type state int
-
-const (
-	wanted    state = iota // the node has not been asked yet
-	asked                  // it has not confirmed yet
-	confirmed              // its messages are received
-	away                   // the connection is broken, or the node refuses
-)
 
 // Event is news on a channel.
 type Event struct {
 	Kind Kind
 	Node int
 	Text string // of a message
-	// Others is how many other nodes' messages are received when one is lost or back.
-	Others int
 }
 
 // Kind is the kind of an [Event].
@@ -76,10 +59,6 @@ const (
 	Back
 )
 
-// IsNews reports whether the event matters where all nodes publish the same: it is a message, or messages of all nodes may
-// have been missed.
-func (e Event) IsNews() bool { return e.Kind == Message || e.Kind == Back && e.Others == 0 }
-
 // New makes a Notifier of nodes.
 func New(nodes []redis.UniversalClient, c Config) *Notifier {
 	n := &Notifier{config: c, subs: make(map[string][]*Subscription)}
@@ -87,53 +66,22 @@ func New(nodes []redis.UniversalClient, c Config) *Notifier {
 		if single, ok := client.(*redis.Client); ok {
 			client = single.WithTimeout(c.Timeout) // a dial cannot be canceled
 		}
-		n.subscribers = append(n.subscribers, &subscriber{notifier: n, node: i, client: client, changed: signal.New()})
+		n.subscribers = append(n.subscribers, &subscriber{notifier: n, node: i, client: client, changed: signal.New(),
+			has: make(map[string]bool), again: make(map[string]bool)})
 	}
 	return n
 }
 
 // Subscribe has fn called with each event on a channel. fn must be quick and must not call the Notifier: a lock is held.
+//
+// Nodes on which the Notifier has the channel already are not reported as [Back]: their messages are received from now on.
 func (n *Notifier) Subscribe(channel string, fn func(Event)) *Subscription {
-	s := &Subscription{
-		notifier: n, channel: channel, fn: fn, ready: make(chan struct{}), nodes: make([]state, len(n.subscribers)),
-	}
+	s := &Subscription{notifier: n, channel: channel, fn: fn}
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.subs[channel] = append(n.subs[channel], s)
-	n.changeLocked()
+	n.changeLocked(channel)
 	return s
-}
-
-func (n *Notifier) changeLocked() {
-	for _, s := range n.subscribers {
-		s.changeLocked()
-	}
-}
-
-// Ready returns a channel that is closed when the nodes have confirmed the subscription, or were found to be away. Whatever
-// one that confirmed publishes from then on is received.
-func (s *Subscription) Ready() <-chan struct{} { return s.ready }
-
-// IsReady reports whether Ready's channel is closed.
-func (s *Subscription) IsReady() bool {
-	s.notifier.mu.Lock()
-	defer s.notifier.mu.Unlock()
-	return s.isReady
-}
-
-// Late says that the caller no longer waits for Ready: it is closed now, and each node that confirms the subscription later
-// is reported as [Back].
-func (s *Subscription) Late() {
-	s.notifier.mu.Lock()
-	defer s.notifier.mu.Unlock()
-	s.readyLocked()
-}
-
-func (s *Subscription) readyLocked() {
-	if !s.isReady {
-		s.isReady = true
-		close(s.ready)
-	}
 }
 
 // Close ends the Subscription.
@@ -145,70 +93,18 @@ func (s *Subscription) Close() {
 	if n.subs[s.channel] = left; len(left) == 0 {
 		delete(n.subs, s.channel)
 	}
-	n.changeLocked()
+	n.changeLocked(s.channel)
 }
 
-// changeLocked changes the state on a node. If the caller no longer waits for Ready, it is an event.
-func (s *Subscription) changeLocked(node int, to state) {
-	was, open, others := s.nodes[node], false, 0
-	s.nodes[node] = to
-	for i, state := range s.nodes {
-		open = open || state == wanted || state == asked
-		if state == confirmed && i != node {
-			others++
-		}
-	}
-	switch {
-	case s.isReady && to == confirmed:
-		s.fn(Event{Kind: Back, Node: node, Others: others})
-	case s.isReady && was == confirmed:
-		s.fn(Event{Kind: Lost, Node: node, Others: others})
-	case !open && (to == confirmed || others > 0):
-		s.readyLocked()
+func (n *Notifier) changeLocked(channel string) {
+	for _, s := range n.subscribers {
+		s.changeLocked(channel)
 	}
 }
 
-// confirm records that a node has confirmed the subscriptions to a channel for which it was asked.
-func (n *Notifier) confirm(node int, channel string) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
+// tellLocked passes an event to the subscriptions to a channel.
+func (n *Notifier) tellLocked(channel string, e Event) {
 	for _, s := range n.subs[channel] {
-		if s.nodes[node] != wanted {
-			s.changeLocked(node, confirmed)
-		}
+		s.fn(e)
 	}
-}
-
-// message passes a node's message to the subscriptions.
-func (n *Notifier) message(node int, channel, text string) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	for _, s := range n.subs[channel] {
-		s.fn(Event{Kind: Message, Node: node, Text: text})
-	}
-}
-
-// lose records that the connection to a node is broken or refused.
-func (n *Notifier) lose(node int) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	for _, subs := range n.subs {
-		for _, s := range subs {
-			if s.nodes[node] == asked || s.nodes[node] == confirmed {
-				s.changeLocked(node, away)
-			}
-		}
-	}
-}
-
-// askAgain has the subscriptions on a node that has refused them asked for again.
-func (n *Notifier) askAgain(node int) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	for _, subs := range n.subs {
-		for _, s := range subs {
-			s.nodes[node] = wanted
-		}
-	}
-	n.subscribers[node].changeLocked()
 }

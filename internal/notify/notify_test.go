@@ -3,10 +3,14 @@ package notify_test
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/alicebob/miniredis/v2/server"
 
 	"github.com/redlockfx/redlockfx/internal/notify"
 	"github.com/redlockfx/redlockfx/internal/testkit/nodetest"
@@ -14,6 +18,9 @@ import (
 )
 
 func TestMain(m *testing.M) { testmain.Run(m) }
+
+// denied is the pause after a node has denied a channel.
+const denied = time.Second
 
 // process is a process with subscriptions to nodes.
 type process struct {
@@ -34,7 +41,7 @@ func run(t *testing.T, test func(t *testing.T, p *process)) {
 		links := c.Links()
 		n := notify.New(links.Clients(), notify.Config{
 			Open: open, Start: func(fn func()) bool { tasks.Go(fn); return true },
-			Timeout: 100 * time.Millisecond, Denied: time.Second, Seen: func(int, error) {},
+			Timeout: 100 * time.Millisecond, Denied: denied, Seen: func(int, error) {},
 		})
 		test(t, &process{n, links, c})
 	})
@@ -65,12 +72,14 @@ func (p *process) subscribe() *subscription {
 	return s
 }
 
-// wantEvents fails the test unless these are the events that the subscription has had since the last call.
+// wantEvents fails the test unless these are the events that the subscription has had since the last call. The order of
+// those of different nodes does not matter.
 func wantEvents(t *testing.T, s *subscription, want ...notify.Event) {
 	t.Helper()
 	synctest.Wait()
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	slices.SortStableFunc(s.events, func(a, b notify.Event) int { return a.Node - b.Node })
 	if fmt.Sprint(s.events) != fmt.Sprint(want) {
 		t.Errorf("got events %v, want %v", s.events, want)
 	}
@@ -81,94 +90,54 @@ func text(node int) notify.Event {
 	return notify.Event{Kind: notify.Message, Node: node, Text: fmt.Sprint("from ", node)}
 }
 
+// everywhere is the same event of each node.
+func everywhere(kind notify.Kind) (all []notify.Event) {
+	for node := range 3 {
+		all = append(all, notify.Event{Kind: kind, Node: node})
+	}
+	return all
+}
+
 // A node that goes away is reported once, and again when it is back. The others' messages still come.
 func TestSubscribe_ReportsEachNodeThatIsAway(t *testing.T) {
 	run(t, func(t *testing.T, p *process) {
 		s := p.subscribe()
-		<-s.Ready()
+		wantEvents(t, s, everywhere(notify.Back)...)
 		p.Cut(1)
 		time.Sleep(time.Minute) // it tries to connect again and again
-		wantEvents(t, s, notify.Event{Kind: notify.Lost, Node: 1, Others: 2})
+		wantEvents(t, s, notify.Event{Kind: notify.Lost, Node: 1})
 		for node := range 3 {
 			p.publish(t, node, fmt.Sprint("from ", node))
 		}
 		wantEvents(t, s, text(0), text(2))
 		p.Heal()
 		time.Sleep(6 * time.Second) // more than the longest pause between two dials
-		wantEvents(t, s, notify.Event{Kind: notify.Back, Node: 1, Others: 2})
+		wantEvents(t, s, notify.Event{Kind: notify.Back, Node: 1})
 		p.publish(t, 1, "from 1")
 		wantEvents(t, s, text(1))
 	})
 }
 
-// What was published while no node was connected is lost, and the first one that is back says so.
-func TestSubscribe_ReportsThatAllMessagesMayHaveBeenMissed(t *testing.T) {
-	run(t, func(t *testing.T, p *process) {
-		s := p.subscribe()
-		<-s.Ready()
-		p.Cut()
-		time.Sleep(time.Minute)
-		p.publish(t, 2, "lost")
-		s.events = nil // the nodes are lost
-		p.Heal()
-		time.Sleep(6 * time.Second) // more than the longest pause between two dials
-		synctest.Wait()
-		for i, e := range s.events {
-			if e.Kind != notify.Back || e.Others != i || e.IsNews() != (i == 0) {
-				t.Errorf("event %d is %+v, news: %v", i, e, e.IsNews())
-			}
-		}
-		if len(s.events) != 3 {
-			t.Errorf("there were %d events, want one of each node", len(s.events))
-		}
-	})
-}
-
-// A caller that could not wait for the confirmation may have missed what was published before it.
+// What a node published before it has confirmed the channel may have been missed.
 func TestSubscribe_ThatIsConfirmedLateReportsMissedMessages(t *testing.T) {
 	run(t, func(t *testing.T, p *process) {
-		p.Cut() // it must not be confirmed before Late
+		p.Cut()
 		s := p.subscribe()
 		time.Sleep(time.Second)
-		if s.IsReady() {
-			t.Error("it is ready, though no node has confirmed it")
-		}
-		s.Late()
-		<-s.Ready()
+		wantEvents(t, s)
 		p.Heal(2)
 		time.Sleep(6 * time.Second) // more than the longest pause between two dials
 		wantEvents(t, s, notify.Event{Kind: notify.Back, Node: 2})
 	})
 }
 
-// A message may come from any node, so all that are not away must have confirmed.
-func TestSubscribe_IsReadyWhenAllNodesHaveConfirmedOrAreAway(t *testing.T) {
-	run(t, func(t *testing.T, p *process) {
-		p.Delay(20*time.Millisecond, 0)
-		p.Cut(1)
-		s := p.subscribe()
-		time.Sleep(10 * time.Millisecond)
-		if s.IsReady() {
-			t.Error("it is ready, but node 0 cannot have confirmed it")
-		}
-		time.Sleep(time.Second)
-		if !s.IsReady() {
-			t.Error("it is not ready, but only the node that is away has not confirmed it")
-		}
-		p.publish(t, 0, "from 0")
-		time.Sleep(20 * time.Millisecond)
-		wantEvents(t, s, text(0))
-	})
-}
-
-// The second subscription to a channel is confirmed as well, and goes on when the first is closed.
+// The nodes are not asked for a channel twice, and the second subscription to it goes on when the first is closed.
 func TestSubscribe_ToAChannelThatIsSubscribedTo(t *testing.T) {
 	run(t, func(t *testing.T, p *process) {
 		first := p.subscribe()
-		<-first.Ready()
+		wantEvents(t, first, everywhere(notify.Back)...)
 		second := p.subscribe()
-		<-second.Ready()
-		first.events = nil // the nodes confirmed once more
+		wantEvents(t, second)
 		first.Close()
 		first.Close() // does nothing
 		p.publish(t, 2, "from 2")
@@ -179,17 +148,67 @@ func TestSubscribe_ToAChannelThatIsSubscribedTo(t *testing.T) {
 
 func TestSubscribe_ToAChannelThatWasJustClosed(t *testing.T) {
 	run(t, func(t *testing.T, p *process) {
+		other := p.Subscribe("y", func(notify.Event) {})
 		first := p.subscribe()
-		<-first.Ready()
+		wantEvents(t, first, everywhere(notify.Back)...)
 		first.Close()
 		s := p.subscribe()
-		<-s.Ready()
+		synctest.Wait()
+		s.events = nil // the nodes may have been asked again
 		p.publish(t, 2, "from 2")
 		wantEvents(t, s, text(2))
 		s.Close()
 		synctest.Wait()
 		if n, err := p.cluster.Raw()[2].PubSubNumSub(t.Context(), "x").Result(); err != nil || n["x"] != 0 {
 			t.Errorf("the closed channel has %d subscribers, %v", n["x"], err)
+		}
+		other.Close()
+	})
+}
+
+// A server may close the connection of a client that has no channels and sends nothing, so there is none.
+func TestSubscribe_IsConnectedWhileThereAreChannels(t *testing.T) {
+	run(t, func(t *testing.T, p *process) {
+		none := p.cluster.Node(0).CurrentConnectionCount()
+		for range 2 {
+			s := p.subscribe()
+			wantEvents(t, s, everywhere(notify.Back)...)
+			s.Close()
+			synctest.Wait()
+			if n := p.cluster.Node(0).CurrentConnectionCount() - none; n > 0 {
+				t.Errorf("%d connections without a channel", n)
+			}
+		}
+	})
+}
+
+// A node that denies one channel publishes on the others all the time, and is asked for the denied one again.
+func TestSubscribe_BesideADeniedChannel(t *testing.T) {
+	run(t, func(t *testing.T, p *process) {
+		var denials atomic.Int32
+		p.cluster.SetPreHook(0, func(peer *server.Peer, cmd string, args ...string) bool {
+			if cmd == "SUBSCRIBE" && slices.Contains(args, "denied") && denials.Add(1) < 4 {
+				peer.WriteError("NOPERM No permissions to access a channel")
+				return true
+			}
+			return false
+		})
+		var ends []time.Time
+		began := time.Now()
+		p.Subscribe("denied", func(e notify.Event) {
+			if e.Node == 0 {
+				ends = append(ends, time.Now())
+			}
+		})
+		s := p.subscribe()
+		wantEvents(t, s, everywhere(notify.Back)...)
+		for range 40 { // until after the third denial
+			p.publish(t, 0, "from 0")
+			wantEvents(t, s, text(0))
+			time.Sleep(100 * time.Millisecond)
+		}
+		if len(ends) != 1 || ends[0].Sub(began) != 3*denied {
+			t.Errorf("the node is back on the denied channel at %v, want once, after %v", ends, 3*denied)
 		}
 	})
 }

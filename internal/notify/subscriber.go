@@ -1,7 +1,6 @@
 package notify
 
 import (
-	"context"
 	"errors"
 	"sync"
 	"time"
@@ -10,82 +9,30 @@ import (
 
 	"github.com/redlockfx/redlockfx/internal/bounded"
 	"github.com/redlockfx/redlockfx/internal/plain"
+	"github.com/redlockfx/redlockfx/internal/refusal"
 	"github.com/redlockfx/redlockfx/internal/retry"
 	"github.com/redlockfx/redlockfx/internal/signal"
 )
 
-// subscriber is the connection to one node. It connects when the first channel is wanted.
+// subscriber has a connection to one node while there are channels.
 type subscriber struct {
 	notifier *Notifier
 	node     int
 	client   redis.UniversalClient
-	changed  signal.Signal // that channels may have to be subscribed to or unsubscribed from
+	changed  signal.Signal // that there are channels to look at again
 
-	started bool // guarded by notifier.mu
+	// Guarded by notifier.mu.
+	started bool
+	has     map[string]bool // channels that the node was asked for, and whether it has confirmed them
+	again   map[string]bool // channels to look at again: all that has lacks, or has although nobody wants them
 }
 
-func (s *subscriber) changeLocked() {
+func (s *subscriber) changeLocked(channel string) {
 	if !s.started {
 		s.started = s.notifier.config.Start(s.run) // run first waits for the lock that is held here
 	}
+	s.again[channel] = true
 	s.changed.Set()
-}
-
-// changes returns the channels to subscribe to and those to unsubscribe from, given those that the node was asked for.
-func (s *subscriber) changes(has map[string]bool) (more, less []string) {
-	n := s.notifier
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	for channel, subs := range n.subs {
-		is := false
-		for _, sub := range subs {
-			if sub.nodes[s.node] == wanted {
-				sub.nodes[s.node], is = asked, true
-			}
-		}
-		if is {
-			more, has[channel] = append(more, channel), true
-		}
-	}
-	for channel := range has {
-		if n.subs[channel] == nil {
-			less = append(less, channel)
-			delete(has, channel)
-		}
-	}
-	return more, less
-}
-
-// run subscribes to the wanted channels until the Notifier stops. It waits for the receiving goroutine.
-func (s *subscriber) run() {
-	open := s.notifier.config.Open
-	link := s.client.Subscribe(open)
-	stop := context.AfterFunc(open, func() { _ = link.Close() }) // ends a Receive under way
-	defer stop()
-	defer link.Close()
-	var receiving sync.WaitGroup
-	defer receiving.Wait()
-
-	started, has := false, make(map[string]bool)
-	for {
-		select {
-		case <-s.changed:
-			// Errors are ignored: go-redis repeats the subscriptions when it reconnects, and receive reports the failure.
-			more, less := s.changes(has)
-			if len(more) > 0 {
-				_ = link.Subscribe(open, more...)
-			}
-			if len(less) > 0 {
-				_ = link.Unsubscribe(open, less...)
-			}
-			if !started {
-				started = true
-				receiving.Go(func() { s.receive(link) })
-			}
-		case <-open.Done():
-			return
-		}
-	}
 }
 
 // maxAway is the longest pause between attempts to subscribe on a node that is away. Longer: after a long outage, messages
@@ -93,40 +40,173 @@ func (s *subscriber) run() {
 // have ended. Shorter: a node that is gone for good is dialed that often by every process.
 const maxAway = 5 * time.Second
 
-// receive passes on what the node publishes, until the Notifier stops.
-func (s *subscriber) receive(link *redis.PubSub) {
-	n := s.notifier
-	open := n.config.Open
+// run connects whenever there are channels, until the Notifier stops.
+func (s *subscriber) run() {
+	c := s.notifier.config
 	away := retry.Backoff{Min: 10 * time.Millisecond, Max: maxAway}
 	failures := 0
-	for open.Err() == nil {
+	for {
+		err := bounded.Call(s.connect)
+		if c.Open.Err() != nil {
+			return
+		}
+		received := s.lose()
+		if err == nil {
+			failures = 0
+			select {
+			case <-s.changed:
+			case <-c.Open.Done():
+			}
+			continue
+		}
+		if received {
+			failures = 0
+		}
+		failures++
+		c.Seen(s.node, plain.Error(err))
+		pause := away.After(failures)
+		if _, answered := errors.AsType[redis.Error](err); answered {
+			pause = c.Denied
+		}
+		_ = retry.Sleep(c.Open, pause)
+	}
+}
+
+// connect subscribes to the channels. It returns nil when there are none, and an error when the connection breaks.
+func (s *subscriber) connect() error {
+	c := s.notifier.config
+	link := s.client.Subscribe(c.Open) // it connects with the first channel
+	broken, refused := make(chan error, 1), signal.New()
+	var receiving sync.WaitGroup
+	defer receiving.Wait()
+	defer link.Close() // receive ends
+	var later <-chan time.Time
+	for connected := false; ; connected = true {
+		more, less, all := s.changes()
+		if all == 0 {
+			return nil
+		}
+		for _, channel := range more { // one by one: a refusal is of all channels in a command
+			if err := link.Subscribe(c.Open, channel); err != nil {
+				return err
+			}
+		}
+		if len(less) > 0 {
+			if err := link.Unsubscribe(c.Open, less...); err != nil {
+				return err
+			}
+		}
+		if !connected { // earlier, go-redis would connect twice
+			receiving.Go(func() { broken <- s.receive(link, refused) })
+		}
+		select {
+		case <-s.changed:
+		case <-refused:
+			if later == nil {
+				later = time.After(c.Denied)
+			}
+		case <-later:
+			later = nil
+			s.askAgain()
+		case err := <-broken:
+			return err
+		case <-c.Open.Done():
+			return nil
+		}
+	}
+}
+
+// receive passes on what the node publishes, and whether it refuses channels, until the connection breaks.
+func (s *subscriber) receive(link *redis.PubSub, refused signal.Signal) error {
+	n := s.notifier
+	for {
 		var message any
 		err := bounded.Call(func() (err error) {
-			message, err = link.Receive(open)
+			message, err = link.Receive(n.config.Open)
 			return err
 		})
 		switch m := message.(type) {
 		case *redis.Subscription:
 			if m.Kind == "subscribe" {
-				n.confirm(s.node, m.Channel)
+				s.confirm(m.Channel)
 			}
-			failures = 0
 			n.config.Seen(s.node, nil)
 		case *redis.Message:
-			n.message(s.node, m.Channel, m.Payload)
-			failures = 0
+			s.message(m)
 		}
-		if err == nil || open.Err() != nil {
-			continue
-		}
-		failures++
-		n.lose(s.node)
-		n.config.Seen(s.node, plain.Error(err))
-		if _, answered := errors.AsType[redis.Error](err); answered {
-			_ = retry.Sleep(open, n.config.Denied) // the loop checks open
-			n.askAgain(s.node)                     // go-redis does not
-		} else {
-			_ = retry.Sleep(open, away.After(failures))
+		if refusal.Code(err) == refusal.NoPerm {
+			n.config.Seen(s.node, plain.Error(err))
+			refused.Set()
+		} else if err != nil {
+			return err
 		}
 	}
+}
+
+// changes returns the channels to subscribe to and those to unsubscribe from, and how many the node then has.
+func (s *subscriber) changes() (more, less []string, all int) {
+	n := s.notifier
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	for channel := range s.again {
+		_, has := s.has[channel]
+		wanted := n.subs[channel] != nil
+		switch {
+		case wanted && !has:
+			more = append(more, channel)
+			s.has[channel] = false
+		case !wanted && has:
+			less = append(less, channel)
+			delete(s.has, channel)
+		}
+	}
+	s.again = make(map[string]bool) // an emptied large one would be slow
+	return more, less, len(s.has)
+}
+
+// confirm records that the node has confirmed a channel.
+func (s *subscriber) confirm(channel string) {
+	n := s.notifier
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if _, has := s.has[channel]; has {
+		s.has[channel] = true
+	}
+	n.tellLocked(channel, Event{Kind: Back, Node: s.node})
+}
+
+func (s *subscriber) message(m *redis.Message) {
+	n := s.notifier
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.tellLocked(m.Channel, Event{Kind: Message, Node: s.node, Text: m.Payload})
+}
+
+// askAgain has the node asked again for the channels that it has not confirmed.
+func (s *subscriber) askAgain() {
+	n := s.notifier
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	for channel, confirmed := range s.has {
+		if !confirmed {
+			delete(s.has, channel)
+			s.again[channel] = true
+		}
+	}
+}
+
+// lose records that there is no connection. It reports whether there was one on which messages were received.
+func (s *subscriber) lose() (received bool) {
+	n := s.notifier
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	for channel, confirmed := range s.has {
+		s.again[channel] = true
+		if confirmed {
+			received = true
+			n.tellLocked(channel, Event{Kind: Lost, Node: s.node})
+		}
+	}
+	s.has = make(map[string]bool)
+	return received
 }
