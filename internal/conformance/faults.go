@@ -58,6 +58,7 @@ func sparing(fault func(l Links, nodes ...int)) func(*testing.T, *World) {
 				_, holderErr := p.Holder(t.Context(), name)
 				err = errors.Join(err, holderErr)
 			})
+			w.Takes(t, "the first report of Watch", moment, func() { err = errors.Join(err, p.watchOnce(t, name)) })
 			w.Takes(t, "Release", moment, func() { err = errors.Join(err, lease.Release(t.Context())) })
 			if err != nil {
 				t.Error(err)
@@ -68,6 +69,18 @@ func sparing(fault func(l Links, nodes ...int)) func(*testing.T, *World) {
 		release(t, w.takeAll(t, p, "after"))
 		w.left(t, 0, "0", "1", "2", "3", "4", "after")
 	}
+}
+
+// watchOnce watches a held lock until Watch has reported the holder.
+func (p *Process) watchOnce(t *testing.T, name string) error {
+	enough := errors.New("enough")
+	ctx, cancel := context.WithCancelCause(t.Context())
+	defer cancel(nil)
+	err := p.Watch(ctx, name, func(redlock.Holder) { cancel(enough) })
+	if errors.Is(err, enough) {
+		return nil
+	}
+	return err
 }
 
 // C1, C2 without a quorum; node-redlock "locks fail when redis is unreachable"; Pottery
