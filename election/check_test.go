@@ -33,11 +33,11 @@ func TestCheck_FailsWhileRunIsHeldUp(t *testing.T) {
 		opts []election.Option
 		says string
 	}{
-		"Attempt": {hooked(election.Hooks{Attempt: func(time.Duration, error) { <-hung }}), "held up Run for 40s"},
-		"Elected": {hooked(election.Hooks{Elected: func(*election.Term) { <-hung }}), "held up Run for 40s"},
-		"Renewed": {hooked(election.Hooks{Renewed: func(*election.Term, int, time.Duration, error) { <-hung }}), "held up Run for"},
-		"Ended":   {hooked(election.Hooks{Ended: func(*election.Term, error) { <-hung }}), "held up Run for 20s"},
-		"Drained": {hooked(election.Hooks{Drained: func(*election.Term, time.Duration, bool) { <-hung }}), "held up Run for 20s"},
+		"Attempt": {hooked(election.Hooks{Attempt: func(time.Duration, error) { <-hung }}), "has not returned for 40s"},
+		"Elected": {hooked(election.Hooks{Elected: func(*election.Term) { <-hung }}), "has not returned for 40s"},
+		"Renewed": {hooked(election.Hooks{Renewed: func(*election.Term, int, time.Duration, error) { <-hung }}), "has not returned for"},
+		"Ended":   {hooked(election.Hooks{Ended: func(*election.Term, error) { <-hung }}), "has not returned for 20s"},
+		"Drained": {hooked(election.Hooks{Drained: func(*election.Term, time.Duration, bool) { <-hung }}), "has not returned for 20s"},
 		"the panic handler": {[]election.Option{
 			election.WithPanicHandler(func(*election.PanicError) { <-hung }),
 			election.OnLeader(func(context.Context) { panic("oops") }),
@@ -80,7 +80,7 @@ func TestCheck_FailsWhileTheLoggerHangs(t *testing.T) {
 		logger, let := hangsIn("this replica leads")
 		a := c.candidate("a", election.WithLogger(logger)).run()
 		time.Sleep(4 * ttl)
-		want.Text(t, a.Check(), "the logger has held up Run for 40s")
+		want.Text(t, a.Check(), "the logger has not returned for 40s")
 		let()
 		a.leads()
 	})

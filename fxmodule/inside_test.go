@@ -173,15 +173,8 @@ func (s *service) functions() fx.Option {
 				{Name: "other", Spec: "@yearly", Run: func(context.Context, scheduler.Run) error { return nil }},
 			}
 		}),
-		redlockfx.Middleware(func() scheduler.Middleware {
-			return func(next func(context.Context, scheduler.Run) error) func(context.Context, scheduler.Run) error {
-				return func(ctx context.Context, run scheduler.Run) error {
-					if run.Job == "job" {
-						s.at("middleware", ctx)
-					}
-					return next(ctx, run)
-				}
-			}
+		redlockfx.Options(func() []scheduler.Option {
+			return []scheduler.Option{scheduler.WithMiddleware(s.middleware)}
 		}),
 		redlockfx.OnLeader(func(ctx context.Context) {
 			s.at("callback", ctx)
@@ -190,8 +183,8 @@ func (s *service) functions() fx.Option {
 			}
 			<-ctx.Done()
 		}),
-		redlockfx.Options(func() election.Option {
-			return election.WithPanicHandler(func(*election.PanicError) { in("panic handler") })
+		redlockfx.Options(func() []election.Option {
+			return []election.Option{election.WithPanicHandler(func(*election.PanicError) { in("panic handler") })}
 		}),
 		redlockfx.Hooks(func() election.Hooks {
 			return election.Hooks{
@@ -213,6 +206,15 @@ func (s *service) functions() fx.Option {
 		}),
 		fx.Invoke(func(l *redlock.Locker) { l.OnNode(func(redlock.NodeEvent) { in("OnNode") }) }),
 	)
+}
+
+func (s *service) middleware(next func(context.Context, scheduler.Run) error) func(context.Context, scheduler.Run) error {
+	return func(ctx context.Context, run scheduler.Run) error {
+		if run.Job == "job" {
+			s.at("middleware", ctx)
+		}
+		return next(ctx, run)
+	}
 }
 
 // outcome returns what happens if the function calls the method.
