@@ -5,17 +5,16 @@ import (
 	"time"
 
 	"github.com/redlockfx/redlockfx/internal/jobmachine"
-	"github.com/redlockfx/redlockfx/internal/jobstore"
 )
 
 // entry is a job in a term. The loop's goroutine owns it.
 type entry struct {
 	job     *job
 	machine jobmachine.Machine
-	at      jobstore.At // position of the last stored state in the order of writes
-	wake    time.Time   // when the job needs action, by the nodes' clock
-	index   int         // in the agenda; -1: not there
-	queue   *queue      // the queue in which it waits; nil: none
+	older   bool      // it is not written under the present ballot
+	wake    time.Time // when the job needs action, by the nodes' clock
+	index   int       // in the agenda; -1: not there
+	queue   *queue    // the queue in which it waits; nil: none
 }
 
 // agenda is a heap of the jobs that need action at a known instant, the earliest first.

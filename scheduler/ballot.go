@@ -24,7 +24,6 @@ type ballot struct {
 	jobstore.Ballot
 	own       []jobstore.Ballot // the newest ballots that this term has taken
 	promised  []jobstore.Ballot // those of them that a majority is known to have promised
-	id        string            // random digits of this term, for the IDs of its runs
 	above     time.Time         // the next ballot's instant, by the nodes' clock, must be after this one
 	wanted    time.Time         // when the leader needs a larger ballot; zero: it does not
 	taking    bool              // the nodes are being asked to promise a ballot; no write is under way meanwhile
@@ -59,9 +58,6 @@ func (l *loop) takeBallot(now time.Time) time.Duration {
 	}
 	taken := jobstore.NewBallot(at)
 	b.taking, b.wanted = true, time.Time{}
-	if b.id == "" {
-		b.id = taken.ID()
-	}
 	b.own = remember(b.own, taken)
 	b.demands.taken()
 	b.taken = time.Now()
@@ -106,6 +102,7 @@ func (l *loop) promised(taken jobstore.Ballot, promises []jobstore.Promise, err 
 		l.prepares.waiting = nil
 	}
 	for _, e := range l.entries {
+		e.older = true
 		if !continues {
 			l.apply(e, jobmachine.Unprepared{})
 			l.prepares.waiting = append(l.prepares.waiting, e)
@@ -126,23 +123,6 @@ func (l *loop) promised(taken jobstore.Ballot, promises []jobstore.Promise, err 
 // isSettled reports whether all jobs are written under the present ballot. It uses a counter, since each poll calls it and a
 // leader may have a million jobs.
 func (l *loop) isSettled() bool { return l.ballot.older == 0 }
-
-func (l *loop) isOlder(e *entry) bool { return e.at.Ballot != l.ballot.Ballot }
-
-// setAt sets the position of a job's last stored state in the order of writes.
-func (l *loop) setAt(e *entry, at jobstore.At) {
-	was := l.isOlder(e)
-	e.at = at
-	if l.entries[e.job.Name] != e { // removed, so it no longer counts
-		return
-	}
-	switch is := l.isOlder(e); {
-	case was && !is:
-		l.ballot.older--
-	case is && !was:
-		l.ballot.older++
-	}
-}
 
 // notPromised schedules another attempt, or ends the term if the nodes serve a later leader.
 func (l *loop) notPromised(err error) {
@@ -249,19 +229,4 @@ func latest(a, b time.Time) time.Time {
 		return b
 	}
 	return a
-}
-
-// keepUnstarted remembers runs that the nodes may have as open although this process did not start them. If this process leads
-// next, it starts them. Any other leader must treat them as lost.
-func (l *loop) keepUnstarted() {
-	l.s.mu.Lock()
-	defer l.s.mu.Unlock()
-	if l.s.unstarted == nil {
-		l.s.unstarted = make(map[string][]string)
-	}
-	for _, e := range l.entries {
-		if ids := e.machine.Unstarted(); len(ids) > 0 {
-			l.s.unstarted[e.job.Name] = ids
-		}
-	}
 }

@@ -191,8 +191,8 @@ func BenchmarkDue_InABacklog(b *testing.B) {
 						CatchUp: jobmachine.CatchUp{All: true, Window: maxWindow},
 					}
 					state := jobstore.State{Since: now.Add(-2 * maxWindow), Mark: now.Add(-behind)}
-					m, _ := jobmachine.Next(jobmachine.New(&job), jobmachine.Prepared{
-						Now: now, Basis: jobstore.Basis{Known: true, State: state},
+					m, _ := jobmachine.Next(jobmachine.New(&job, "leader"), jobmachine.Prepared{
+						Now: now, Basis: jobstore.Basis{Known: true, Written: jobstore.Written{State: state}},
 					})
 					for b.Loop() {
 						jobmachine.Next(m, jobmachine.Due{Now: now, ID: "x"})

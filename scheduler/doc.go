@@ -25,15 +25,14 @@
 //	after the run, before its end is stored     lost, though done       runs twice
 //
 // (*) The next leader can tell that the run has not started if all nodes answer, or if a majority has the state from
-// before. It waits up to two seconds for such answers. Otherwise the run may have started, and the next row applies.
+// before. It waits up to two seconds for such answers. Otherwise the run may have started, and the next row applies. That is
+// so too if the process lives, has lost its term before the run starts, and leads again.
 //
-// There are three more cases:
+// There are two more cases:
 //
 //   - A run is cut off because its leader stops, as in a deploy, or loses its lease. With AtLeastOnce it is recorded as
 //     [StateInterrupted], and the next leader runs it again. By default it is [StateFailed] or, if the lease was lost,
 //     [StateLost].
-//   - A process loses its term after it stored a start, and before it called Run. If the same process leads next, it
-//     starts that run, since only this process knows that nothing has started.
 //   - Too few nodes store the start of a tick. The leader retries until enough do. If a newer tick takes its place, or the
 //     tick is too old for CatchUp, the leader records the tick as missed.
 //

@@ -72,10 +72,11 @@ func (l *loop) recall(e *entry, b *jobstore.Basis, now time.Time) bool {
 
 // view returns what this term knows of a job on the nodes, or nil if that is nothing.
 func (e *entry) view() *jobstore.View {
-	if e.at.Ballot == "" {
+	at := e.machine.At()
+	if at.Ballot == "" {
 		return nil
 	}
-	return &jobstore.View{Job: e.job.Name, At: e.at, State: e.machine.State(), Pause: e.machine.Pause()}
+	return &jobstore.View{Job: e.job.Name, At: at, State: e.machine.State(), Pause: e.machine.Pause()}
 }
 
 // keep remembers the jobs of a term.

@@ -31,6 +31,7 @@ var backoff = retry.Backoff{Min: 50 * time.Millisecond, Max: time.Second}
 type loop struct {
 	s        *Scheduler
 	term     *election.Term
+	id       string          // random; begins the IDs of the term's runs
 	stopping context.Context // done when no run may be opened any more, at the latest with the term
 	log      *zap.Logger
 	clock    nodesClock
@@ -74,7 +75,6 @@ func (s *Scheduler) lead(ctx context.Context) {
 		}
 		l.runner.wait()
 		l.work.Wait()
-		l.keepUnstarted()
 		l.keep()
 		close(l.done)
 	}()
@@ -84,7 +84,7 @@ func (s *Scheduler) lead(ctx context.Context) {
 
 func (s *Scheduler) newLoop(ctx context.Context, term *election.Term) *loop {
 	l := &loop{
-		s: s, term: term, stopping: ctx,
+		s: s, term: term, id: jobstore.NewBallot(time.Now()).ID(), stopping: ctx,
 		log:     s.log.With(zap.Uint64("term", term.Token())),
 		clock:   nodesClock{locker: s.elector.Locker(), wall: s.parts.Clock.Wall, report: s.reportSkew},
 		inbox:   newInbox(),
@@ -223,8 +223,13 @@ func (l *loop) requeue(e *entry) {
 	} else {
 		delete(l.writes.jobs, e)
 	}
+	if e.older && m.At().Ballot == l.ballot.Ballot {
+		e.older = false
+		l.ballot.older--
+	}
 	if m.IsRemoved() && l.entries[e.job.Name] == e {
-		if l.isOlder(e) {
+		if e.older {
+			e.older = false
 			l.ballot.older--
 		}
 		delete(l.entries, e.job.Name)

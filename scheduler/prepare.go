@@ -40,11 +40,9 @@ func (l *loop) sync() {
 			l.apply(e, jobmachine.Removed{})
 		case j == nil || l.drained && e == nil:
 		case e == nil:
-			e = &entry{job: j, machine: jobmachine.New(&j.machine), index: -1}
+			e = &entry{job: j, machine: jobmachine.New(&j.machine, l.id), older: true, index: -1}
 			l.entries[name] = e
-			if l.isOlder(e) {
-				l.ballot.older++
-			}
+			l.ballot.older++
 			l.prepares.waiting = append(l.prepares.waiting, e)
 		default:
 			before := e.job.schedule
@@ -137,10 +135,6 @@ func (l *loop) prepared(jobs []*entry, promises []jobstore.Promise, err error) {
 		if l.recall(e, &basis, now) {
 			kept++
 		}
-		if e.at.IsAfter(basis.At) { // this term has stored a newer state, and nobody else has written after that
-			basis.Known, basis.At, basis.State = true, e.at, e.machine.State()
-		}
-		l.setAt(e, basis.At)
 		setBack = max(setBack, basis.SetBack)
 		if basis.Lost {
 			lost = append(lost, e.job.Name)
@@ -160,20 +154,21 @@ func (l *loop) prepared(jobs []*entry, promises []jobstore.Promise, err error) {
 
 // begin starts the ticks of a job from the state that the nodes have.
 func (l *loop) begin(e *entry, basis jobstore.Basis, now time.Time) {
-	unstarted := l.s.takeUnstarted(e.job.Name)
-	event := jobmachine.Prepared{Now: now, Basis: basis, Absence: l.ballot.absence, Unstarted: unstarted,
+	event := jobmachine.Prepared{Now: now, Basis: basis, Absence: l.ballot.absence,
 		Unnoticed: l.s.pollEvery() + jobmachine.LateTolerance}
 	if basis.Known && basis.State.Plan != e.job.plan {
 		if before, _, err := parsePlan(basis.State.Plan, nil); err == nil {
 			event.Before = before
 		}
-		l.log.Info("the job's spec or zone has changed: its ticks begin now", zap.String("job", e.job.Name),
-			zap.String("before", basis.State.Plan), zap.String("now", e.job.plan))
 	}
 	if basis.Known && e.job.machine.Shift(&basis.State) != 0 {
 		l.reportZoneData(e.job, &basis.State)
 	}
 	l.advance(e, event)
+	if before := e.machine.State().Plan; before != e.job.plan {
+		l.log.Info("the job's spec or zone has changed: its ticks begin now", zap.String("job", e.job.Name),
+			zap.String("before", before), zap.String("now", e.job.plan))
+	}
 	if l.drained {
 		l.requeue(e)
 	} else { // queued, because very many jobs come at once and must not delay a tick

@@ -32,14 +32,13 @@ type Scheduler struct {
 	changed    signal.Signal // wakes the loop to apply changes of jobs
 	maxSeq     int           // take a new ballot after that many writes; writes until then still have numbers. Tests set it lower
 
-	mu        sync.Mutex // guards the fields below
-	jobs      map[string]*job
-	changes   map[string]bool           // jobs added or removed since the last takeChanges
-	loop      *loop                     // of the newest term
-	unstarted map[string][]string       // by job: runs that the last term opened and did not start
-	seen      map[string]*jobstore.View // what this process last knew of its jobs on the nodes
-	stop      func()                    // removes the callback from the elector; set when the first job is added
-	closed    bool
+	mu      sync.Mutex // guards the fields below
+	jobs    map[string]*job
+	changes map[string]bool           // jobs added or removed since the last takeChanges
+	loop    *loop                     // of the newest term
+	seen    map[string]*jobstore.View // what this process last knew of its jobs on the nodes
+	stop    func()                    // removes the callback from the elector; set when the first job is added
+	closed  bool
 }
 
 // New returns a Scheduler that runs its jobs in the terms of elector, including one under way. It starts and stops with
@@ -186,15 +185,6 @@ func (s *Scheduler) takeChanges() map[string]*job {
 	}
 	s.changes = make(map[string]bool)
 	return changed
-}
-
-// takeUnstarted returns the runs of a job that the last term of this process opened and did not start.
-func (s *Scheduler) takeUnstarted(job string) []string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	ids := s.unstarted[job]
-	delete(s.unstarted, job)
-	return ids
 }
 
 // Shutdown stops the ticks of this process for good and waits until the runs under way have returned and their ends are

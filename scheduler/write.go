@@ -116,10 +116,9 @@ func (l *loop) add(e *entry, now time.Time, b *batch) {
 	l.writes.ids++
 	write := l.apply(e, jobmachine.Due{
 		Now: now, Token: l.term.Token(), Replica: l.s.elector.Identity(),
-		ID: l.ballot.id + strconv.FormatInt(int64(l.writes.ids), 36), Urgent: !b.isLazy,
+		ID: l.id + strconv.FormatInt(int64(l.writes.ids), 36), Urgent: !b.isLazy,
 	})
 	if write != nil {
-		write.Follows = e.at
 		b.jobs, b.writes = append(b.jobs, e), append(b.writes, write)
 	}
 }
@@ -161,8 +160,7 @@ func (l *loop) written(b batch, ballot jobstore.Ballot, errs []error, unserved [
 	var problem error
 	for i, e := range b.jobs {
 		if errs[i] == nil {
-			l.setAt(e, jobstore.At{Ballot: ballot, Seq: b.seq})
-			l.apply(e, jobmachine.Stored{Now: now})
+			l.apply(e, jobmachine.Stored{Now: now, At: jobstore.At{Ballot: ballot, Seq: b.seq}})
 			continue
 		}
 		if l.unstored(e, b.writes[i], errs[i], now) {

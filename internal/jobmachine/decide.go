@@ -161,7 +161,7 @@ func (d *draft) missUnknown(in mode) {
 	rerun := j.AtLeastOnce && in != removed
 	if t := d.m.trigger; !d.m.isNew && d.triggerWaits() && !t.At().After(floor) {
 		slot := jobstore.Slot{At: t.At(), Manual: true}
-		if !rerun || d.isTooOld(slot) || !d.suppose(slot, ".m") {
+		if !rerun || d.isTooOld(slot) || !d.suppose(slot) {
 			d.refuse(slot, jobstore.StateMissed, reason)
 		}
 	}
@@ -169,7 +169,7 @@ func (d *draft) missUnknown(in mode) {
 		return
 	}
 	lost := d.unsettled(floor)
-	if last := lost.last; lost.n > 0 && rerun && !j.isLate(last, d.due.Now) && d.suppose(jobstore.Slot{At: last}, ".t") {
+	if last := lost.last; lost.n > 0 && rerun && !j.isLate(last, d.due.Now) && d.suppose(jobstore.Slot{At: last}) {
 		d.opened = last
 		lost = d.unsettled(last.Add(-time.Nanosecond))
 	}
@@ -179,12 +179,12 @@ func (d *draft) missUnknown(in mode) {
 
 // suppose adds an open run that an earlier leader may have started, so that inherit takes it over like the others. It does nothing
 // and returns false if the state already has the most open runs that it can have.
-func (d *draft) suppose(slot jobstore.Slot, suffix string) bool {
+func (d *draft) suppose(slot jobstore.Slot) bool {
 	if !d.hasRoom() {
 		return false
 	}
 	o := jobstore.Open{
-		Slot: slot, ID: d.due.ID + suffix, Attempt: 1, Tries: max(d.m.job.Tries, 1), Token: d.due.Token, Replica: d.due.Replica,
+		Slot: slot, ID: Key("lost", slot.At, slot.Manual), Attempt: 1, Tries: max(d.m.job.Tries, 1), Token: d.due.Token, Replica: d.due.Replica,
 		Start: slot.At,
 	}
 	d.state.Open, d.changed = append(d.state.Open, o), true

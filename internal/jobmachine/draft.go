@@ -45,8 +45,8 @@ type draft struct {
 }
 
 func newDraft(m *Machine, due Due) *draft {
-	d := &draft{m: m, due: due, state: m.stored, runs: m.runs}
-	d.state.Open = slices.Clone(m.stored.Open)
+	d := &draft{m: m, due: due, state: m.stored.State, runs: m.runs}
+	d.state.Open = slices.Clone(m.stored.State.Open)
 	return d
 }
 
@@ -272,8 +272,7 @@ func (d *draft) dropTicks(t ticks, state, reason string) {
 	}
 }
 
-// open opens a run for a slot. If an earlier write for the slot failed, the run keeps that write's ID, so that it is recognized on
-// nodes that stored the write.
+// open opens a run for a slot.
 func (d *draft) open(slot jobstore.Slot) {
 	d.start(jobstore.Open{Slot: slot, Attempt: 1, Late: d.isLate(slot)})
 	if slot.Manual {
@@ -285,7 +284,7 @@ func (d *draft) open(slot jobstore.Slot) {
 	d.state.Mark = later(d.state.Mark, slot.At)
 }
 
-// start adds an open run of this process to the state, and to the runs to start.
+// start adds an open run of this leader to the state, and to the runs to start.
 func (d *draft) start(o jobstore.Open) {
 	d.keepSkipped()
 	at := o.Slot.At
@@ -295,7 +294,7 @@ func (d *draft) start(o jobstore.Open) {
 	if o.Slot.At.Sub(d.due.Now) > jobstore.Ahead { // the nodes' clocks were set back since the tick came
 		at = d.due.Now
 	}
-	o.ID, o.Tries, o.Token, o.Replica = d.newID(o.Slot), max(d.m.job.Tries, 1), d.due.Token, d.due.Replica
+	o.ID, o.Tries, o.Token, o.Replica = d.newID(), max(d.m.job.Tries, 1), d.due.Token, d.due.Replica
 	o.Start, o.Timeout = later(d.due.Now, at), d.m.job.Timeout
 	alone := d.m.earlier && d.m.job.Overlap != Allow && len(d.starts) == 0
 	d.starts = append(d.starts, Start{Open: o, At: at, Alone: alone})
@@ -303,12 +302,7 @@ func (d *draft) start(o jobstore.Open) {
 	d.changed = true
 }
 
-func (d *draft) newID(slot jobstore.Slot) string {
-	for _, o := range d.m.proposed {
-		if o.Slot == slot {
-			return o.ID
-		}
-	}
+func (d *draft) newID() string {
 	if n := len(d.starts); n > 0 {
 		return d.due.ID + "." + strconv.Itoa(n)
 	}

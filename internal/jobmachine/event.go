@@ -22,14 +22,12 @@ type Prepared struct {
 	Before Schedule
 	// Unnoticed is how long it takes a leader at most to notice that the nodes' clocks were set back.
 	Unnoticed time.Duration
-	// Unstarted are the runs of Basis that this process opened in an earlier term and did not start.
-	Unstarted []string
 }
 
 // Unprepared says that the nodes are asked for the job's state again. Nothing is written until [Prepared].
 type Unprepared struct{}
 
-// Due asks for the write that is due now. ID is for a run that may be opened; it must be new.
+// Due asks for the write that is due now. ID is for a run that may be opened. It must be new, and begin with the leader's ID.
 type Due struct {
 	Now     time.Time
 	ID      string
@@ -38,8 +36,11 @@ type Due struct {
 	Urgent  bool // ticks of other jobs wait, so write only a state that has changed
 }
 
-// Stored says that a majority has stored the write under way.
-type Stored struct{ Now time.Time }
+// Stored says that a majority has stored the write under way, at this position.
+type Stored struct {
+	Now time.Time
+	At  jobstore.At
+}
 
 // Failed says that no majority has confirmed the write under way. Nothing is written before Retry.
 type Failed struct{ Now, Retry time.Time }

@@ -19,7 +19,7 @@ func TestNext_ALeaderThatStopsKeepsTheFloor(t *testing.T) {
 			j.AtLeastOnce = atLeastOnce
 			r := lead(t, j, 120, stateOf(j, 60)).work().want("run 120s")
 			older := stateOf(j, 0)
-			r.at(125).send(jobmachine.Prepared{Now: r.now, Basis: jobstore.Basis{Known: true, State: older, Floor: sec(185)}})
+			r.at(125).send(jobmachine.Prepared{Now: r.now, Basis: jobstore.Basis{Known: true, Written: jobstore.Written{State: older}, Floor: sec(185)}})
 			r.send(jobmachine.Drain{})
 			r.returns().work()
 			if mark := r.m.State().Mark; mark.Before(sec(185)) {
@@ -104,7 +104,7 @@ func TestNext_TheReasonIsNotAnOldAbsence(t *testing.T) {
 	r.at(61).returns().work()
 	r.at(119).send(jobmachine.Unprepared{})
 	r.at(130).send(jobmachine.Prepared{
-		Now: r.now, Basis: jobstore.Basis{Known: true, State: r.m.State(), Floor: sec(100)}, Absence: "nobody led",
+		Now: r.now, Basis: jobstore.Basis{Known: true, Written: jobstore.Written{State: r.m.State()}, Floor: sec(100)}, Absence: "nobody led",
 	})
 	r.work().want("missed 120s: the leader came to it too late")
 }
@@ -119,13 +119,12 @@ func TestNext_ARunOfAnEarlierLeaderMayGoOn(t *testing.T) {
 		change func(*jobmachine.Prepared)
 		alone  bool
 	}{
-		"nothing is open":              {func(*jobmachine.Prepared) {}, false},
-		"it is open":                   {func(e *jobmachine.Prepared) { e.Basis.State.Open = []jobstore.Open{open} }, true},
-		"it has returned":              {func(e *jobmachine.Prepared) { e.Basis.State.Open = []jobstore.Open{returned} }, false},
-		"another leader lost it":       {func(e *jobmachine.Prepared) { e.Basis.State.Last = lost }, true},
-		"nodes lost their state":       {func(e *jobmachine.Prepared) { e.Basis.Floor = sec(10) }, true},
-		"it was never started":         {unstarted(open), false},
-		"a repetition was not, it may": {unstarted(again), true},
+		"nothing is open":        {func(*jobmachine.Prepared) {}, false},
+		"it is open":             {func(e *jobmachine.Prepared) { e.Basis.State.Open = []jobstore.Open{open} }, true},
+		"it has returned":        {func(e *jobmachine.Prepared) { e.Basis.State.Open = []jobstore.Open{returned} }, false},
+		"another leader lost it": {func(e *jobmachine.Prepared) { e.Basis.State.Last = lost }, true},
+		"nodes lost their state": {func(e *jobmachine.Prepared) { e.Basis.Floor = sec(10) }, true},
+		"a repetition is open":   {func(e *jobmachine.Prepared) { e.Basis.State.Open = []jobstore.Open{again} }, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			j := minutely()
@@ -135,12 +134,5 @@ func TestNext_ARunOfAnEarlierLeaderMayGoOn(t *testing.T) {
 				t.Errorf("started %+v, want alone=%v", r.started, test.alone)
 			}
 		})
-	}
-}
-
-// unstarted marks a run as one that this process has opened and not started.
-func unstarted(o jobstore.Open) func(*jobmachine.Prepared) {
-	return func(e *jobmachine.Prepared) {
-		e.Basis.State.Open, e.Unstarted = []jobstore.Open{o}, []string{o.ID}
 	}
 }

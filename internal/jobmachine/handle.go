@@ -7,28 +7,24 @@ import (
 	"github.com/redlockfx/redlockfx/internal/jobstore"
 )
 
-// maxProposed is how many runs of failed writes are remembered: as many as one state may have open. The nodes may have any of those
-// runs, but most likely the newest.
-const maxProposed = jobstore.MaxOpen
-
 func (e Prepared) apply(m Machine) (Machine, Effects) {
-	m.isNew = m.prepared.IsZero() && !e.Basis.Known
-	m.stored = e.basis(&m)
-	if e.Basis.Lost {
-		m.stored.Lost = e.Now
+	isFirst := m.prepared.IsZero()
+	m.isNew = isFirst && !e.Basis.Known
+	switch {
+	case m.isNew: // its ticks begin now
+		m.stored.State = jobstore.State{Since: e.Now, Plan: m.job.Plan, Mark: later(e.Now, e.Basis.Floor)}
+	case isFirst || e.Basis.Known && e.Basis.IsAfter(&m.stored): // otherwise nobody has written after this leader
+		m.stored = e.Basis.Written
 	}
-	m.unstarted = m.Unstarted()
-	for _, id := range e.Unstarted {
-		if !slices.Contains(m.unstarted, id) {
-			m.unstarted = append(m.unstarted, id)
-		}
+	if e.Basis.Lost {
+		m.stored.State.Lost = e.Now
 	}
 	m.phase, m.draft = idle, nil
 	m.floor = e.Basis.Floor
-	if m.prepared.IsZero() { // when prepared again, this leader has led meanwhile
+	if isFirst { // when prepared again, this leader has led meanwhile
 		m.absence, m.prepared = e.Absence, e.Now
 	}
-	if m.stored.Plan == e.Basis.State.Plan { // otherwise the leader goes on from its own state
+	if m.stored.State.Plan == e.Basis.State.Plan { // otherwise the leader goes on from its own state
 		m.before = e.Before
 	}
 	m.pause, m.trigger = newest(m.pause, e.Basis.Pause), newest(m.trigger, e.Basis.Trigger)
@@ -36,19 +32,15 @@ func (e Prepared) apply(m Machine) (Machine, Effects) {
 		m = m.setBack(e.Now, e.Unnoticed)
 	}
 	m.wasSetBack = e.Basis.SetBack > 0
-	m.behind, m.failures, m.notBefore, m.proposed = true, 0, time.Time{}, nil
+	m.behind, m.failures, m.notBefore = true, 0, time.Time{}
 
-	// A lost run may still be under way, and so may one that the nodes have lost.
-	isLost := m.stored.Last.State == jobstore.StateLost
-	m.earlier = m.earlier || isLost || !m.floor.IsZero() && !m.isNew
+	// A lost run may still be under way, and so may one that the nodes have lost, unless this leader has started it.
+	isLost := m.stored.State.Last.State == jobstore.StateLost
+	m.earlier = m.earlier || isFirst && (isLost || !m.floor.IsZero() && !m.isNew)
 	waits := m.job.Overlap == Queue || m.job.Overlap == Replace
 	m.spans = slices.Clone(m.spans)
-	for _, o := range m.stored.Open {
-		if m.isOurs(o.ID) {
-			continue
-		}
-		if slices.Contains(m.unstarted, o.ID) {
-			m.earlier = m.earlier || o.Attempt > 1 // an earlier attempt may be under way
+	for _, o := range m.stored.State.Open {
+		if m.isOurs(o.ID) || m.isUnstarted(o) {
 			continue
 		}
 		m.earlier = m.earlier || !o.Returned
@@ -56,38 +48,10 @@ func (e Prepared) apply(m Machine) (Machine, Effects) {
 			m.spans = append(m.spans, span{o.ID, o.Start, e.Now})
 		}
 	}
-	if last := m.stored.Last; last.State != "" && last.End.After(m.stored.Mark) && (waits || !isLost) {
+	if last := m.stored.State.Last; last.State != "" && last.End.After(m.stored.State.Mark) && (waits || !isLost) {
 		m.spans = append(m.spans, span{last.ID, last.Start, last.End})
 	}
 	return m.wakeAt(e.Now), Effects{}
-}
-
-// basis returns the state from which the leader goes on. If nodes have lost state, it combines theirs with the state that this leader
-// has stored itself, so that ticks which this leader has settled or started stay so.
-func (e Prepared) basis(m *Machine) jobstore.State {
-	found, own := e.Basis.State, m.stored
-	switch {
-	case m.isNew: // its ticks begin now
-		return jobstore.State{Since: e.Now, Plan: m.job.Plan, Mark: later(e.Now, e.Basis.Floor)}
-	case m.prepared.IsZero() || e.Basis.Known && e.Basis.Floor.IsZero():
-		return found
-	}
-	s := own
-	if found.Mark.After(own.Mark) {
-		s = found
-	}
-	s.Mark, s.Manual = later(found.Mark, own.Mark), later(found.Manual, own.Manual)
-	s.Open = slices.Clone(own.Open)
-	for _, o := range found.Open {
-		mark := own.Mark
-		if o.Slot.Manual {
-			mark = own.Manual
-		}
-		if o.Slot.At.After(mark) && !isOpen(own, o.ID) {
-			s.Open = append(s.Open, o)
-		}
-	}
-	return s
 }
 
 func (Unprepared) apply(m Machine) (Machine, Effects) {
@@ -110,7 +74,7 @@ func (e Due) apply(m Machine) (Machine, Effects) {
 		return m, effects
 	}
 	m.phase, m.draft = writing, d
-	effects.Write = &jobstore.Write{Job: m.job.Name, State: d.state, Opens: d.opens, Ended: d.records}
+	effects.Write = &jobstore.Write{Job: m.job.Name, Follows: m.stored.At, State: d.state, Opens: d.opens, Ended: d.records}
 	return m, effects
 }
 
@@ -120,12 +84,11 @@ func (e Stored) apply(m Machine) (Machine, Effects) {
 		return m, Effects{}
 	}
 	m.phase, m.draft = idle, nil
-	m.stored = d.state
-	m.behind, m.lazy, m.failures, m.proposed = false, false, 0, nil
+	m.stored = jobstore.Written{At: e.At, State: d.state}
+	m.behind, m.lazy, m.failures = false, false, 0
 	m.failedSince, m.notBefore = time.Time{}, time.Time{}
 	m.floor = time.Time{}
-	m.unstarted = slices.DeleteFunc(slices.Clone(m.unstarted), func(id string) bool { return !isOpen(m.stored, id) })
-	switch m.stored.Plan {
+	switch d.state.Plan {
 	case m.job.Plan:
 		m.before = nil
 	case d.m.job.Plan: // the job changed while the write was under way
@@ -147,13 +110,6 @@ func (e Failed) apply(m Machine) (Machine, Effects) {
 	if m.phase != writing || m.draft == nil {
 		return m, Effects{}
 	}
-	m.proposed = slices.Clone(m.proposed)
-	for _, s := range m.draft.starts {
-		if !slices.ContainsFunc(m.proposed, func(o jobstore.Open) bool { return o.ID == s.Open.ID }) {
-			m.proposed = append(m.proposed, s.Open)
-		}
-	}
-	m.proposed = m.proposed[max(0, len(m.proposed)-maxProposed):]
 	m.phase, m.draft = idle, nil
 	m.failures++
 	if m.failedSince.IsZero() {
@@ -223,10 +179,6 @@ func (Drain) apply(m Machine) (Machine, Effects) {
 		m = m.wakeAt(atOnce)
 	}
 	return m, Effects{}
-}
-
-func isOpen(s jobstore.State, id string) bool {
-	return slices.ContainsFunc(s.Open, func(o jobstore.Open) bool { return o.ID == id })
 }
 
 func newest(a, b jobstore.Setting) jobstore.Setting {

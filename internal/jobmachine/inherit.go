@@ -6,12 +6,11 @@ import (
 	"github.com/redlockfx/redlockfx/internal/jobstore"
 )
 
-// inherit settles the runs that an earlier leader has left open. A run that may have started is lost, or runs again if the job has
-// AtLeastOnce. A run that this process opened and did not start is started.
+// inherit settles the runs that an earlier leader has left open. They may have started: each is lost, or runs again if the job has
+// AtLeastOnce. A run that this leader opened and did not start is started.
 func (d *draft) inherit() {
 	for _, o := range slices.Clone(d.state.Open) {
-		// A run that was opened as a further attempt may have started as an earlier attempt.
-		unstarted := slices.Contains(d.m.unstarted, o.ID) && (o.Attempt == 1 || d.m.job.AtLeastOnce)
+		unstarted := d.m.isUnstarted(o)
 		switch {
 		case d.m.isOurs(o.ID) || d.isStarting(o.ID):
 		case !unstarted && !d.m.job.AtLeastOnce:

@@ -16,7 +16,7 @@ type rig struct {
 	t        *testing.T
 	m        jobmachine.Machine
 	now      time.Time
-	ids      int
+	ids, seq int
 	started  []jobmachine.Start // in the last call of work
 	reported []jobstore.Record  // reported in the last call of work
 	canceled []string           // since the rig was made
@@ -43,13 +43,18 @@ func stateOf(j *jobmachine.Job, mark float64) jobstore.State {
 // lead makes a leader of the job begin at an instant, from the nodes' state.
 func lead(t *testing.T, j *jobmachine.Job, at float64, state jobstore.State, more ...func(*jobmachine.Prepared)) *rig {
 	t.Helper()
-	r := &rig{t: t, m: jobmachine.New(j), now: sec(at)}
-	e := jobmachine.Prepared{Now: r.now, Basis: jobstore.Basis{Known: true, State: state, Pause: state.Pause}, Absence: "nobody led"}
+	r := &rig{t: t, m: jobmachine.New(j, "r"), now: sec(at)}
+	e := jobmachine.Prepared{Now: r.now, Basis: known(state), Absence: "nobody led"}
 	for _, change := range more {
 		change(&e)
 	}
 	r.send(e)
 	return r
+}
+
+// known is the basis of a state that a majority has.
+func known(state jobstore.State) jobstore.Basis {
+	return jobstore.Basis{Known: true, Written: jobstore.Written{State: state}, Pause: state.Pause}
 }
 
 func withFloor(at float64) func(*jobmachine.Prepared) {
@@ -84,7 +89,8 @@ func (r *rig) due() *jobstore.Write {
 }
 
 func (r *rig) stored() {
-	effects := r.send(jobmachine.Stored{Now: r.now})
+	r.seq++
+	effects := r.send(jobmachine.Stored{Now: r.now, At: jobstore.At{Ballot: "b", Seq: r.seq}})
 	for _, s := range effects.Start {
 		r.underWay = append(r.underWay, s.Open)
 	}

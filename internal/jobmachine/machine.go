@@ -2,6 +2,7 @@ package jobmachine
 
 import (
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/redlockfx/redlockfx/internal/jobstore"
@@ -9,12 +10,13 @@ import (
 
 // Machine has all that a leader knows of a job. It is an immutable value: [Next] returns a new one. Use [New] to get the first.
 type Machine struct {
-	job   *Job
-	phase phase
-	mode  mode
+	job    *Job
+	leader string // begins the IDs of all runs that this leader opens
+	phase  phase
+	mode   mode
 
-	stored jobstore.State // stored by a majority, or chosen from the nodes' promises
-	draft  *draft         // the write under way, which does not change any more; nil: none
+	stored jobstore.Written // stored by a majority, or chosen from the nodes' promises
+	draft  *draft           // the write under way, which does not change any more; nil: none
 
 	pause, trigger jobstore.Setting // the newest that the leader has learned of
 	floor          time.Time        // no tick up to here may be opened; zero: no floor
@@ -23,15 +25,13 @@ type Machine struct {
 	absence        string           // why ticks up to prepared have not run
 	prepared       time.Time        // when the job was first prepared
 	before         Schedule         // of the stored plan, if it differs from the job's
-	unstarted      []string         // open runs that this process opened in an earlier term and did not start
 
-	runs    []run      // runs of this process that are under way
-	ended   []Returned // runs of this process that have returned and whose ends are not stored
+	runs    []run      // runs of this leader that are under way
+	ended   []Returned // runs of this leader that have returned and whose ends are not stored
 	spans   []span     // when runs were under way, for ticks that are not decided
 	earlier bool       // a run of an earlier leader may be under way
 
-	proposed    []jobstore.Open // runs of writes that have failed since the last stored write; not started
-	failures    int             // failed writes in a row
+	failures    int // failed writes in a row
 	failedSince time.Time
 	notBefore   time.Time // the next write may not start earlier
 
@@ -59,7 +59,7 @@ const (
 	draining // until the end of the term
 )
 
-// run is a run of this process that is under way.
+// run is a run of this leader that is under way.
 type run struct {
 	id       string
 	start    time.Time
@@ -72,11 +72,15 @@ type span struct {
 	start, end time.Time // end is zero while the run is under way
 }
 
-// New returns the machine of a job whose state is not known yet.
-func New(j *Job) Machine { return Machine{job: j} }
+// New returns the machine of a job whose state is not known yet. leader is the ID of the leader, which no other one has, nor the
+// same process in another term.
+func New(j *Job, leader string) Machine { return Machine{job: j, leader: leader} }
 
 // State returns the stored state.
-func (m *Machine) State() jobstore.State { return m.stored }
+func (m *Machine) State() jobstore.State { return m.stored.State }
+
+// At returns the position of the stored state in the order of writes. It is zero if there is none.
+func (m *Machine) At() jobstore.At { return m.stored.At }
 
 // IsPrepared reports whether the job's state was read from the nodes.
 func (m *Machine) IsPrepared() bool { return m.phase != unprepared }
@@ -87,7 +91,7 @@ func (m *Machine) IsWriting() bool { return m.phase == writing }
 // IsRemoved reports whether the job was removed and nothing is left to do for it.
 func (m *Machine) IsRemoved() bool {
 	return m.mode == removed && len(m.runs) == 0 && m.phase != writing &&
-		(m.prepared.IsZero() || len(m.ended) == 0 && m.stored.Removed)
+		(m.prepared.IsZero() || len(m.ended) == 0 && m.stored.State.Removed)
 }
 
 // IsAtRest reports whether no run is under way, and no end of a run has to be stored.
@@ -113,26 +117,6 @@ func (m *Machine) Wake() (at time.Time, lazy bool) {
 	return m.wake, (m.lazy || m.behind) && m.notBefore.IsZero() // after a failure, wake is the time of the retry
 }
 
-// Unstarted returns the runs that some node may have as open, because a write may have reached it, but that this process has not
-// started.
-func (m *Machine) Unstarted() []string {
-	ids := slices.Clone(m.unstarted)
-	add := func(id string) {
-		if !slices.Contains(ids, id) {
-			ids = append(ids, id)
-		}
-	}
-	for _, o := range m.proposed {
-		add(o.ID)
-	}
-	if m.draft != nil {
-		for _, s := range m.draft.starts {
-			add(s.Open.ID)
-		}
-	}
-	return ids
-}
-
 // atOnce is before all real instants.
 var atOnce = time.Time{}.Add(1)
 
@@ -142,7 +126,13 @@ func (m Machine) wakeAt(t time.Time) Machine {
 	return m
 }
 
-// isOurs reports whether a run of this process is under way, or has returned and its end is not stored.
+// isUnstarted reports whether this leader has opened a run and not started it: too few nodes have confirmed the write, but one of
+// them has the state.
+func (m *Machine) isUnstarted(o jobstore.Open) bool {
+	return strings.HasPrefix(o.ID, m.leader) && !o.Returned && !m.isOurs(o.ID)
+}
+
+// isOurs reports whether a run of this leader is under way, or has returned and its end is not stored.
 func (m *Machine) isOurs(id string) bool {
 	return slices.ContainsFunc(m.runs, func(r run) bool { return r.id == id }) ||
 		slices.ContainsFunc(m.ended, func(r Returned) bool { return r.ID == id })
@@ -160,8 +150,8 @@ func (m *Machine) undecided(now time.Time) []span {
 	}
 	var tick time.Time // the first undecided tick; zero: none
 	if m.job.Overlap != Allow {
-		after := m.stored.Mark
-		if m.stored.Pause.On { // ticks that come during the pause do not run
+		after := m.stored.State.Mark
+		if m.stored.State.Pause.On { // ticks that come during the pause do not run
 			after = later(after, now.Add(-maxUnlearned))
 		}
 		tick = m.job.Schedule.Next(after)

@@ -65,21 +65,31 @@ func TestNext_ARunCutOffByAStopStaysOpenWithAtLeastOnce(t *testing.T) {
 	}
 }
 
-func TestNext_AnUnstartedRunIsStarted(t *testing.T) {
-	first := openAt(60, false)
-	first.Attempt = 1
-	j := minutely()
-	lead(t, j, 70, stateOf(j, 60), unstarted(first)).work().want("run 60s late")
-	lead(t, j, 3660, stateOf(j, 3660), unstarted(first)).work().want("missed 60s")
+// Too few nodes have confirmed the write that opened the run, and one that has it promises the leader's next ballot.
+func TestNext_ARunThatWasOnlyOpenedIsStarted(t *testing.T) {
+	for name, test := range map[string]struct {
+		catchUp time.Duration
+		again   float64
+		want    string
+	}{
+		"in the window": {time.Hour, 70, "run 60s late"},
+		"too late":      {5 * time.Second, 70, "missed 60s"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			j := minutely()
+			j.CatchUp.Window = test.catchUp
+			r := lead(t, j, 0, stateOf(j, 0)).work().at(60)
+			kept := jobstore.Written{At: jobstore.At{Ballot: "b", Seq: 99}, State: r.due().State}
+			r.failed()
+			r.at(test.again).send(jobmachine.Prepared{Now: r.now, Basis: jobstore.Basis{Known: true, Written: kept, Floor: sec(62)}})
+			r.work().want(test.want)
+		})
+	}
 	manual := openAt(60, true)
-	manual.Attempt = 1
-	lead(t, j, 3660, stateOf(j, 3660), unstarted(manual)).work().want("run manual 60s late")
-	lead(t, j, 3661, stateOf(j, 3660), unstarted(manual)).work().want("missed manual 60s").wantMissed(0) // a trigger is no tick
-
-	again := openAt(60, false)
-	lead(t, j, 70, stateOf(j, 60), unstarted(again)).work().want("lost 60s") // attempt 1 may have started
-	j.AtLeastOnce = true
-	lead(t, j, 3660, stateOf(j, 3660), unstarted(again)).work().want("run 60s attempt 3 late")
+	manual.ID, manual.Attempt = "r0", 1
+	j := minutely()
+	lead(t, j, 3660, stateOf(j, 3660), withOpen(manual)).work().want("run manual 60s late")
+	lead(t, j, 3661, stateOf(j, 3660), withOpen(manual)).work().want("missed manual 60s").wantMissed(0) // a trigger is no tick
 }
 
 func TestNext_ATriggerExpires(t *testing.T) {
@@ -104,7 +114,9 @@ func TestNext_AnEndThatOnlyAFailedWriteHasStoredIsReported(t *testing.T) {
 	r := lead(t, j, 60, stateOf(j, 0)).work()
 	kept := r.at(65).returns().due().State
 	r.failed()
-	r.send(jobmachine.Prepared{Now: r.now, Basis: jobstore.Basis{Known: true, State: kept}})
+	r.send(jobmachine.Prepared{Now: r.now, Basis: jobstore.Basis{Known: true, Written: jobstore.Written{
+		At: jobstore.At{Ballot: "b", Seq: 99}, State: kept,
+	}}})
 	r.work().want("ok 60s")
 	if !r.m.IsAtRest() || r.m.State().LastOK.Slot != tick(60) {
 		t.Errorf("state %+v", r.m.State())

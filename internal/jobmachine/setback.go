@@ -13,20 +13,20 @@ import (
 
 // setBack moves what lies in the future to now. The clocks may have been set back for the time unnoticed already.
 func (m Machine) setBack(now time.Time, unnoticed time.Duration) Machine {
-	waits := m.trigger.On && m.trigger.At().After(m.stored.Manual)
-	isNewer := m.pause.IsNewer(m.stored.Pause)
-	m.stored = stateSetBack(m.stored, now, unnoticed)
+	waits := m.trigger.On && m.trigger.At().After(m.stored.State.Manual)
+	isNewer := m.pause.IsNewer(m.stored.State.Pause)
+	m.stored.State = stateSetBack(m.stored.State, now, unnoticed)
 	m.pause, m.trigger = settingSetBack(m.pause, now), settingSetBack(m.trigger, now)
-	if isNewer && !m.pause.IsNewer(m.stored.Pause) {
-		m.pause.Version = m.stored.Pause.Version + 1
+	if isNewer && !m.pause.IsNewer(m.stored.State.Pause) {
+		m.pause.Version = m.stored.State.Pause.Version + 1
 	}
 	switch {
 	case !waits:
 		m.trigger = jobstore.Setting{}
-	case !m.trigger.At().After(m.stored.Manual):
-		m.trigger.Version = m.stored.Manual.UnixMicro() + 1
+	case !m.trigger.At().After(m.stored.State.Manual):
+		m.trigger.Version = m.stored.State.Manual.UnixMicro() + 1
 	}
-	m.stored.Trigger = jobstore.Setting{} // the next write has it again if it waits
+	m.stored.State.Trigger = jobstore.Setting{} // the next write has it again if it waits
 	m.prepared, m.failedSince = earlier(m.prepared, now), earlier(m.failedSince, now)
 	m.runs, m.ended, m.spans = slices.Clone(m.runs), slices.Clone(m.ended), slices.Clone(m.spans)
 	for i := range m.runs {

@@ -193,7 +193,7 @@ func TestNext_RunsOfBeforeASetBack(t *testing.T) {
 	r = lead(t, j, 959, own).work()
 	r.at(960).work().want("run 960s")
 	before := r.m.State()
-	r.at(630).send(jobmachine.Prepared{Now: r.now, Basis: jobstore.Basis{Known: true, State: before, SetBack: time.Second, Floor: sec(625)}})
+	r.at(630).send(jobmachine.Prepared{Now: r.now, Basis: jobstore.Basis{Known: true, Written: jobstore.Written{State: before}, SetBack: time.Second, Floor: sec(625)}})
 	r.work().want("")
 	r.at(660).work().want("skipped 660s: " + jobmachine.ReasonOverlap)
 	r.at(670).returns().work().want("ok 960s")

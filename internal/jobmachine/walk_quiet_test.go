@@ -75,7 +75,7 @@ func (w *walk) settle() {
 			continue
 		}
 		if !w.leader.prepares.IsZero() {
-			w.prepare(w.read(), w.leader.left)
+			w.prepare(w.read())
 			continue
 		}
 		w.now = later(w.now, w.leader.notBefore)

@@ -115,8 +115,8 @@ func (w *walk) start(job *jobmachine.Job, s jobmachine.Start, nth int) {
 	if job.Overlap != jobmachine.Allow && (len(l.runs) > 0 || nth > 0) {
 		w.fail("%s is started while another run is under way", o.ID)
 	}
-	if w.unstarted[o.ID] != l.process {
-		w.fail("%s was started before, or opened by another process", o.ID)
+	if w.unstarted[o.ID] != l.id {
+		w.fail("%s was started before, or opened by another leader", o.ID)
 	}
 	delete(w.unstarted, o.ID)
 	w.judgeAttempt(job, o)

@@ -50,7 +50,7 @@ func (w *walk) next() (when time.Time, what func()) {
 		consider(r.ends, func() { w.end(r, false) })
 	}
 	consider(l.learns, w.learn)
-	consider(l.prepares, func() { w.prepare(w.read(), l.left) })
+	consider(l.prepares, func() { w.prepare(w.read()) })
 	if wake, lazy := w.m.Wake(); l.writing == nil {
 		consider(wake, w.due)
 		if lazy && l.lazy.IsZero() {
@@ -227,9 +227,9 @@ func (w *walk) abandon() {
 	w.leader.writing = nil
 	switch w.rng.IntN(4) {
 	case 0:
-		w.store(p.write.State)
+		w.store(p.written())
 	case 1, 2:
-		w.nodes.kept = append(w.nodes.kept, p.write.State)
+		w.nodes.kept = append(w.nodes.kept, p.written())
 	}
 }
 
@@ -244,11 +244,8 @@ func (w *walk) prepareAgain() {
 // ask makes the leader read the nodes' state again.
 func (w *walk) ask() {
 	l := &w.leader
-	if slices.ContainsFunc(w.sent, isPrepared) {
-		l.left = nil // the machine has them
-	}
 	if w.chance(50) {
-		w.prepare(w.read(), l.left)
+		w.prepare(w.read())
 		return
 	}
 	w.send(jobmachine.Unprepared{})
@@ -276,7 +273,7 @@ func (w *walk) lose() {
 		w.nodes.kept = nil
 	}
 	if w.chance(30) {
-		w.nodes.pause, w.nodes.trigger = w.nodes.base.Pause, jobstore.Setting{}
+		w.nodes.pause, w.nodes.trigger = w.nodes.base.State.Pause, jobstore.Setting{}
 	}
 	w.nodes.floor = w.now.Add(jobstore.Ahead)
 	w.now = w.now.Add(w.upTo(3 * time.Second))

@@ -28,11 +28,11 @@ type walk struct {
 
 	nodes     nodes
 	starts    map[jobstore.Slot][]attempt // of all leaders
-	unstarted map[string]string           // the process that opened each run that was not started
+	unstarted map[string]string           // the leader that opened each run that was not started
 	zombies   []zombie
 	lost      bool // a majority has lost its state once
 	lostAll   bool // and no node had any
-	ids       int
+	ids, seq  int
 	processes int
 	token     uint64
 
@@ -45,15 +45,16 @@ type walk struct {
 // nodes has the nodes' data.
 type nodes struct {
 	known          bool
-	base           jobstore.State   // stored by a majority
-	kept           []jobstore.State // stored by some nodes after base, the oldest first
-	earlier        []jobstore.State // stored by majorities before base
+	base           jobstore.Written   // stored by a majority
+	kept           []jobstore.Written // stored by some nodes after base, the oldest first
+	earlier        []jobstore.Written // stored by majorities before base
 	pause, trigger jobstore.Setting
 	floor          time.Time // no tick up to here may be opened; zero: a majority has a state
 }
 
 // leader has what the present leader has done.
 type leader struct {
+	id        string
 	process   string
 	token     uint64
 	draining  bool
@@ -70,9 +71,7 @@ type leader struct {
 	spans     []period              // when runs were under way, including those of earlier leaders
 	writing   *writeUnderWay
 	notBefore time.Time
-	proposed  map[jobstore.Slot]string // runs that failed writes have opened since the last stored write
 	behind    bool
-	left      []string  // runs that this process opened in an earlier term and did not start
 	prepares  time.Time // when the nodes answer the prepare; zero: they have
 	mixed     time.Time // until then ticks may have come under another overlap policy
 	lazy      time.Time // when it sends a Due that is not urgent; zero: never
@@ -80,11 +79,16 @@ type leader struct {
 
 // writeUnderWay is a write that the nodes have not answered.
 type writeUnderWay struct {
+	at     jobstore.At
 	write  *jobstore.Write
 	was    jobstore.State
 	job    *jobmachine.Job // the job when the write was made
 	answer time.Time
 	fresh  []jobstore.Open // runs that it opens
+}
+
+func (p *writeUnderWay) written() jobstore.Written {
+	return jobstore.Written{At: p.at, State: p.write.State}
 }
 
 // broken ends a walk that has found a fault.
@@ -122,7 +126,7 @@ func (w *walk) upTo(d time.Duration) time.Duration {
 
 func (w *walk) newID() string {
 	w.ids++
-	return fmt.Sprintf("r%d", w.ids)
+	return fmt.Sprintf("%s%d", w.leader.id, w.ids)
 }
 
 func (w *walk) newProcess() string {
@@ -167,8 +171,8 @@ func (w *walk) wantNone(e jobmachine.Event, effects jobmachine.Effects) {
 func describe(e jobmachine.Event) string {
 	switch e := e.(type) {
 	case jobmachine.Prepared:
-		return fmt.Sprintf("prepared floor=%s known=%v unstarted=%v pause=%v %s", at(e.Basis.Floor), e.Basis.Known,
-			e.Unstarted, e.Basis.Pause, text(e.Basis.State))
+		return fmt.Sprintf("prepared floor=%s known=%v pause=%v %s", at(e.Basis.Floor), e.Basis.Known,
+			e.Basis.Pause, text(e.Basis.State))
 	case jobmachine.Added:
 		return fmt.Sprintf("added %+v", *e.Job)
 	case jobmachine.Due:
@@ -197,7 +201,7 @@ func text(s jobstore.State) string {
 }
 
 func (w *walk) replay(n int) jobmachine.Machine {
-	m := jobmachine.New(w.first)
+	m := jobmachine.New(w.first, w.leader.id)
 	for _, e := range w.sent[:n] {
 		m, _ = jobmachine.Next(m, e)
 	}

@@ -266,12 +266,12 @@ func (j *judgment) judgeInherited() {
 	}
 }
 
-// isMine reports whether this process opened a run, has not started it, and may start it.
+// isMine reports whether this leader opened a run and has not started it.
 func (j *judgment) isMine(o jobstore.Open) bool {
-	return j.unstarted[o.ID] == j.leader.process && (o.Attempt == 1 || j.job.AtLeastOnce)
+	return j.unstarted[o.ID] == j.leader.id
 }
 
-// judgeSettled judges an open run of an earlier leader, or one that this process has not started.
+// judgeSettled judges an open run of an earlier leader, or one that this leader has not started.
 func (j *judgment) judgeSettled(o jobstore.Open) {
 	mine := j.isMine(o)
 	records := j.recordsOf(o.ID)

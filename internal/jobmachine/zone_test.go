@@ -66,7 +66,9 @@ func TestNext_AChangedPlanHasALocalTimeOfItsOwn(t *testing.T) {
 	}
 	r.at(30 * 60).work().want("run 1800s")
 	r.returns().work()
-	r.send(jobmachine.Prepared{Now: sec(1000), Basis: jobstore.Basis{Known: true, State: r.m.State(), SetBack: time.Hour}})
+	r.send(jobmachine.Prepared{Now: sec(1000), Basis: jobstore.Basis{
+		Known: true, Written: jobstore.Written{State: r.m.State()}, SetBack: time.Hour,
+	}})
 	if got := r.m.State(); !got.Reading.IsZero() { // only instants come a second time
 		t.Errorf("after the nodes' clocks were set back: %+v", got)
 	}

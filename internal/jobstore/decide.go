@@ -13,8 +13,7 @@ import (
 // because a majority may not have it before that.
 type Basis struct {
 	Known   bool // some node has a state
-	At      At   // of the chosen state
-	State   State
+	Written      // the chosen state
 	Pause   Setting
 	Trigger Setting
 	// Floor is zero if a majority vouches for the state. Otherwise no tick up to Floor may be opened: it may have started even if
@@ -135,18 +134,9 @@ func (f *Found) contradicts(chosen *Found) error {
 
 // take keeps the state that was written last.
 func (b *Basis) take(f Found) {
-	if f.Kind != None && (!b.Known || f.isAfter(b)) {
-		b.Known, b.At, b.State = true, f.At, f.State
+	if f.Kind != None && (!b.Known || f.IsAfter(&b.Written)) {
+		b.Known, b.Written = true, f.Written
 	}
-}
-
-// isAfter reports whether a state was written after that of a basis. When the nodes' clocks have been set back, ballots begin again
-// below the earlier ones.
-func (f *Found) isAfter(b *Basis) bool {
-	if f.State.SetBacks != b.State.SetBacks {
-		return f.State.SetBacks > b.State.SetBacks
-	}
-	return f.At.IsAfter(b.At)
 }
 
 // dropUnchosen goes back to an older state if a majority has it, each node in its present incarnation. This majority has promised
@@ -160,8 +150,8 @@ func (b *Basis) dropUnchosen(present []Found, majority int) {
 				same++
 			}
 		}
-		if same >= majority && b.At != f.At && !f.isAfter(b) && !onlyEnds(b.State, f.State) {
-			b.At, b.State = f.At, f.State
+		if same >= majority && b.At != f.At && !f.IsAfter(&b.Written) && !onlyEnds(b.State, f.State) {
+			b.Written = f.Written
 			return
 		}
 	}

@@ -15,7 +15,7 @@ func TestDecide(t *testing.T) {
 	start := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	at := func(minutes int) time.Time { return start.Add(time.Duration(minutes) * time.Minute) }
 	knows := func(kind Kind, ballot Ballot, minute int) Found {
-		return Found{Kind: kind, At: At{Ballot: ballot, Seq: minute}, State: State{Mark: at(minute)}}
+		return Found{Kind: kind, Written: Written{At{Ballot: ballot, Seq: minute}, State{Mark: at(minute)}}}
 	}
 	node := func(began int, f Found) Promise { return Promise{Began: at(began), Jobs: []Found{f}} }
 	none, broken := Found{}, Found{Kind: Present, Err: errors.New("it is cut off")}
@@ -68,7 +68,7 @@ func TestDecide_ARequestOfAStateThatDoesNotHold(t *testing.T) {
 	s := New(Config{Quorum: quorum.New(make([]redis.UniversalClient, 3), make([]string, 3), quorum.Config{})})
 	for _, after := range []State{paused, triggered} {
 		node := func(seq int, state State, asked Setting) Promise {
-			f := Found{Kind: Present, At: At{"a", seq}, State: state, text: state.Text(), Pause: asked, Trigger: asked}
+			f := Found{Kind: Present, Written: Written{At{"a", seq}, state}, text: state.Text(), Pause: asked, Trigger: asked}
 			return Promise{Time: at(9), Jobs: []Found{f}}
 		}
 		got, err := s.Decide([]Promise{node(2, after, Setting{}), node(1, before, set), node(1, before, Setting{})}, 0)
@@ -82,10 +82,10 @@ func TestDecide_TheNewestSettingHolds(t *testing.T) {
 	old, set := Setting{Version: 5, Tie: "ffffff"}, Setting{Version: 6, Tie: "000000", On: true}
 	s := New(Config{Quorum: quorum.New(make([]redis.UniversalClient, 1), make([]string, 1), quorum.Config{})})
 	for name, f := range map[string]Found{
-		"of the node":     {Kind: Present, Pause: set, State: State{Pause: old}},
-		"of the state":    {Kind: Present, Pause: old, State: State{Pause: set}},
+		"of the node":     {Kind: Present, Pause: set, Written: Written{State: State{Pause: old}}},
+		"of the state":    {Kind: Present, Pause: old, Written: Written{State: State{Pause: set}}},
 		"of nobody else":  {Kind: None, Pause: set},
-		"of the same age": {Kind: Present, Pause: set, State: State{Pause: Setting{Version: 6}}},
+		"of the same age": {Kind: Present, Pause: set, Written: Written{State: State{Pause: Setting{Version: 6}}}},
 	} {
 		got, err := s.Decide([]Promise{{Time: timeOf(1), Jobs: []Found{f}}}, 0)
 		if err != nil || got.Pause != set {
@@ -98,7 +98,7 @@ func TestDecide_TheNewestSettingHolds(t *testing.T) {
 // chosen.
 func TestDecide_RunThatCannotHaveStarted(t *testing.T) {
 	knows := func(kind Kind, ballot Ballot, seq int, open ...string) Promise {
-		f := Found{Kind: kind, At: At{Ballot: ballot, Seq: seq}}
+		f := Found{Kind: kind, Written: Written{At: At{Ballot: ballot, Seq: seq}}}
 		for _, id := range open {
 			f.State.Open = append(f.State.Open, Open{ID: id})
 		}
@@ -142,7 +142,7 @@ func TestDecide_RunThatCannotHaveStarted(t *testing.T) {
 func TestDecide_WhatContradictsAMajority(t *testing.T) {
 	start := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	knows := func(kind Kind, ballot Ballot, seq, mark int, text string) Promise {
-		f := Found{Kind: kind, At: At{ballot, seq}, State: State{Mark: start.Add(time.Duration(mark) * time.Second)}, text: text}
+		f := Found{Kind: kind, Written: Written{At{ballot, seq}, State{Mark: start.Add(time.Duration(mark) * time.Second)}}, text: text}
 		return Promise{Jobs: []Found{f}}
 	}
 	good := knows(Present, "b", 5, 9, "nine")

@@ -37,9 +37,8 @@ const (
 
 // Found is what a node knows of a job.
 type Found struct {
-	Kind           Kind
-	At             At
-	State          State
+	Kind Kind
+	Written
 	Err            error         // why it cannot be used
 	Ahead          time.Duration // how far something of it is ahead of the node's clock; not above zero: nothing is
 	Pause, Trigger Setting
@@ -227,7 +226,7 @@ func (f *raw) setting(r *quorum.Reply, is bool) (Setting, error) {
 
 // decode decodes the state. now is by the node's clock.
 func (f *raw) decode(now time.Time) Found {
-	found := Found{Kind: f.kind, At: f.at, Err: f.err, Pause: f.pause, Trigger: f.trigger, text: f.state}
+	found := Found{Kind: f.kind, Written: Written{At: f.at}, Err: f.err, Pause: f.pause, Trigger: f.trigger, text: f.state}
 	if f.kind != None && f.err == nil {
 		found.State, found.Err = decodeState(f.state)
 	}

@@ -16,7 +16,7 @@ func TestRecall(t *testing.T) {
 	none := func(began int) Promise {
 		return Promise{Time: at(60), Began: at(began), Jobs: []Found{{}}}
 	}
-	knows := Promise{Time: at(60), Began: at(0), Jobs: []Found{{Kind: Present, At: At{NewBallot(at(5)), 1}}}}
+	knows := Promise{Time: at(60), Began: at(0), Jobs: []Found{{Kind: Present, Written: Written{At: At{NewBallot(at(5)), 1}}}}}
 	away := Promise{Err: quorum.ErrNoAnswer}
 	s := New(Config{Quorum: quorum.New(make([]redis.UniversalClient, 3), make([]string, 3), quorum.Config{})})
 	for name, test := range map[string]struct {

@@ -75,8 +75,8 @@ func TestDecide_StatesOfTheFuture(t *testing.T) {
 // Ballots that are taken after the clocks were set back are smaller than those before.
 func TestDecide_AStateAfterASetBackIsTheLaterOne(t *testing.T) {
 	found := func(ballot Ballot, back, mark int) Promise {
-		return Promise{Jobs: []Found{{Kind: Present, At: At{Ballot: ballot, Seq: 1}, text: fmt.Sprint(ballot, back, mark),
-			State: State{SetBacks: back, Mark: timeOf(int64(mark))}}}}
+		return Promise{Jobs: []Found{{Kind: Present, text: fmt.Sprint(ballot, back, mark),
+			Written: Written{At{Ballot: ballot, Seq: 1}, State{SetBacks: back, Mark: timeOf(int64(mark))}}}}}
 	}
 	s := New(Config{Quorum: quorum.New(make([]redis.UniversalClient, 3), make([]string, 3), quorum.Config{})})
 	away := Promise{Err: quorum.ErrNoAnswer}

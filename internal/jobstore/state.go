@@ -31,6 +31,21 @@ type State struct {
 	SetBacks int     // how often the clocks were set back
 }
 
+// Written is a state, and its position in the order of the writes of its job.
+type Written struct {
+	At    At
+	State State
+}
+
+// IsAfter reports whether w was written after another state. When the nodes' clocks have been set back, ballots begin again below
+// the earlier ones.
+func (w *Written) IsAfter(other *Written) bool {
+	if w.State.SetBacks != other.State.SetBacks {
+		return w.State.SetBacks > other.State.SetBacks
+	}
+	return w.At.IsAfter(other.At)
+}
+
 // Range is a range of instants: after one and up to the other.
 type Range struct{ After, UpTo time.Time }
 
