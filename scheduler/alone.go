@@ -5,13 +5,14 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
-	"fmt"
 	"strings"
 	"time"
 
 	"go.uber.org/zap"
 
+	"github.com/redlockfx/redlockfx/internal/jobmachine"
 	"github.com/redlockfx/redlockfx/internal/name"
+	"github.com/redlockfx/redlockfx/internal/retry"
 	"github.com/redlockfx/redlockfx/redlock"
 )
 
@@ -19,41 +20,49 @@ import (
 // A term outlives the start of a run by the stop margin, so only long runs need a lease. Only the first run after a run without
 // a known end waits.
 
-var errOverlap = errors.New("a run is under way")
-
-// lock returns the name of that lease. It begins with the job's name, for people. The hash keeps it apart from those of other
+// lockOf returns the name of a job's lease. It begins with the job's name, for people. The hash keeps it apart from those of other
 // elections and of jobs whose names begin alike.
-func (a *active) lock(election string) string {
-	sum := sha256.Sum256([]byte(election + "\x00" + a.Job))
+func lockOf(election, job string) string {
+	sum := sha256.Sum256([]byte(election + "\x00" + job))
 	hash := ":" + hex.EncodeToString(sum[:16])
-	begin := "run:" + a.Job
+	begin := "run:" + job
 	begin = begin[:min(len(begin), name.MaxLen-len(hash))]
 	return strings.ToValidUTF8(begin, "?") + hash // a character may be cut in two
 }
 
-// waitAlone waits until no run of an earlier leader is under way. With Skip, the first attempt at a tick waits for the longest TTL
-// plus one second. If the lease is still held then, a live run extends it, and the error says that the tick must be skipped. A
-// later attempt waits until ctx is done, since the run that it waits for may be an earlier attempt at the same tick.
-func (r *runner) waitAlone(ctx context.Context, a *active) (release func(), err error) {
-	locker := r.elector.Locker()
-	wait := ctx
-	if a.job.Overlap == Skip && a.Attempt == 1 {
-		var cancel context.CancelFunc
-		wait, cancel = context.WithTimeout(ctx, locker.Settings().MaxTTL+time.Second)
-		defer cancel()
+// ask finds out when no run of an earlier leader is under way, and tells the job's machine. A lease that is still held after the
+// longest TTL was extended meanwhile, so its run was under way when the wait began. It ends with the stop of the leader.
+func (l *loop) ask(job string) {
+	locker, lock := l.s.elector.Locker(), lockOf(l.s.elector.Name(), job)
+	longest := locker.Settings().MaxTTL + time.Second
+	for l.stopping.Err() == nil {
+		began := time.Now()
+		ctx, cancel := context.WithTimeout(l.stopping, longest)
+		lease, err := locker.Acquire(ctx, lock)
+		cancel()
+		switch {
+		case err == nil:
+			l.inbox.post(func() { l.apply(l.entries[job], jobmachine.Free{Now: l.clock.now()}) })
+			l.runner.release(lease)
+			return
+		case l.stopping.Err() != nil:
+		case errors.Is(err, redlock.ErrHeld):
+			l.log.Info("a run of an earlier leader is under way: ticks of the job are skipped or wait, as its overlap says",
+				zap.String("job", job))
+			l.inbox.post(func() { l.apply(l.entries[job], jobmachine.Held{At: l.clock.now().Add(-time.Since(began))}) })
+		default:
+			l.log.Warn("cannot see whether a run of an earlier leader is under way: ticks of the job wait, retrying",
+				zap.String("job", job), zap.Error(err))
+			_ = retry.Sleep(l.stopping, longest-time.Since(began)) // the loop checks it
+		}
 	}
-	lease, err := locker.Acquire(wait, a.lock(r.elector.Name()), r.extension())
-	if err != nil {
-		return nil, fmt.Errorf("%w of an earlier leader: %w", errOverlap, err)
-	}
-	return func() { r.release(lease) }, nil
 }
 
 // hold takes the lease once the run has lasted TTL/20, and returns a function that releases it.
 func (r *runner) hold(a *active) (release func()) {
 	locker := r.elector.Locker()
 	return after(r.stopping, locker.Settings().TTL/20, func(ctx context.Context) {
-		lease, err := locker.Acquire(ctx, a.lock(r.elector.Name()), r.extension())
+		lease, err := locker.Acquire(ctx, lockOf(r.elector.Name(), a.Job), r.extension())
 		if err != nil {
 			if ctx.Err() == nil {
 				r.log.Warn("failed to acquire the lease of a run, the next leader would not know that it is under way",

@@ -13,7 +13,7 @@ func TestLock_NamesTheJob(t *testing.T) {
 	seen := make(map[string]bool)
 	for _, election := range []string{"a", "b"} {
 		for _, job := range []string{"invoices", long, "x" + long[:name.MaxLen-2], "xx" + long[:name.MaxLen-2]} {
-			lock := (&active{Run: Run{Job: job}}).lock(election)
+			lock := lockOf(election, job)
 			if err := name.Check("lock", lock); err != nil || seen[lock] || !strings.HasPrefix(lock, "run:"+job[:min(len(job), 150)]) {
 				t.Errorf("%q of %q: %v", lock, job, err)
 			}

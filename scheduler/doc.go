@@ -96,8 +96,9 @@
 // to them.
 //
 // All this holds across changes of leader too. A run that goes on after its term holds a lease of its own. The first
-// run of the next leader waits for that lease. If the overlap is Skip and the run is Attempt 1, it waits for at most
-// MaxTTL plus one second, and is then skipped.
+// run of the next leader waits for that lease, and ticks that come meanwhile are not skipped because of the wait. If the
+// lease is still held after MaxTTL plus one second, a live run has extended it. Then Skip skips the ticks that came
+// before the wait.
 //
 // # The context of a run
 //

@@ -185,6 +185,10 @@ func (l *loop) advance(e *entry, event jobmachine.Event) (write *jobstore.Write)
 	for _, id := range effects.Cancel {
 		l.runner.cancel(id, ErrReplaced)
 	}
+	if effects.Ask {
+		job := e.job.Name
+		l.work.Go(func() { l.ask(job) }) // ends when the leader stops; lead waits for it
+	}
 	for _, s := range effects.Start {
 		l.runner.start(e.job, s, max(s.At.Sub(l.clock.latest), 0))
 	}

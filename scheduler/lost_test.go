@@ -163,7 +163,7 @@ func TestTakeOver_OfOneThatStillHadToWait(t *testing.T) {
 		if got := b.states("job"); got["3m0s"] != scheduler.StateOK {
 			t.Errorf("recorded %v, ran %v", got, c.ran())
 		}
-		if runs := c.records(); len(runs) != 2 || runs[1].Attempt < 3 {
+		if runs := c.records(); len(runs) != 2 || runs[1].Attempt != 2 || runs[1].start.Before(runs[0].end) {
 			t.Errorf("ran %+v", runs)
 		}
 	})

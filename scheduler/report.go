@@ -56,7 +56,7 @@ func (l *loop) reportUnstored(e *entry) {
 // logRun logs the end of a run of this process. If the run's context had ended, err includes the cause.
 func (r *runner) logRun(a *active, state string, err error) {
 	switch {
-	case state == jobstore.StateSkipped || state == jobstore.StateMissed: // report logs it once it is stored
+	case state == jobstore.StateMissed: // report logs it once it is stored
 	case state == jobstore.StateInterrupted:
 		r.log.Warn("run interrupted, the next leader runs it again", a.fields(err)...)
 	case state == jobstore.StateOK && err != nil:

@@ -40,17 +40,7 @@ func (r *runner) do(ctx context.Context, a *active) {
 		r.returned(a.Job, end)
 	}()
 	_ = retry.Sleep(ctx, a.wait) // the code below checks ctx
-	if a.alone {
-		release, overlaps := r.waitAlone(ctx, a)
-		if overlaps != nil {
-			end.State, err, end.Waits = jobstore.StateSkipped, overlaps, true
-			if r.term.Context().Err() != nil { // the term ended during the wait: the next leader runs it
-				end.State, end.CutOff = jobstore.StateLost, true
-			}
-			return
-		}
-		defer release()
-	} else if a.job.Overlap != Allow {
+	if a.job.Overlap != Allow {
 		defer r.hold(a)()
 	}
 	if a.job.Timeout > 0 {

@@ -36,7 +36,6 @@ type active struct {
 	Run    // with the number of the first attempt; retries have larger ones
 	id     string
 	job    *job
-	alone  bool          // wait first for a run of an earlier leader that may be under way
 	opened time.Time     // by the nodes' clock
 	wait   time.Duration // delay before the run begins
 	since  time.Time     // when the run begins
@@ -62,7 +61,7 @@ func (r *runner) start(j *job, s jobmachine.Start, wait time.Duration) {
 		Run: Run{
 			Job: j.Name, Tick: o.Slot.At, Token: o.Token, Attempt: o.Attempt, Manual: o.Slot.Manual, CaughtUp: o.Late,
 		},
-		id: o.ID, job: j, alone: s.Alone, opened: o.Start, wait: wait, since: time.Now().Add(wait), cancel: cancel,
+		id: o.ID, job: j, opened: o.Start, wait: wait, since: time.Now().Add(wait), cancel: cancel,
 	}
 	r.mu.Lock()
 	r.runs[a.id] = a

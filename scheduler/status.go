@@ -285,6 +285,6 @@ func (st *Status) due(v *jobstore.View, own *job, now time.Time) {
 	case st.Running && own != nil && own.Overlap != Skip && own.Overlap != Allow:
 		st.Reason = "it waits for the run under way"
 	default:
-		st.Reason = st.Leader + " leads, has the job, and has not started it: it finds no quorum for its writes, or lacks a right"
+		st.Reason = st.Leader + " leads, has the job, and has not started it: it finds no quorum for its writes, lacks a right, or waits for a run of an earlier leader"
 	}
 }

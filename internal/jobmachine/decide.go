@@ -1,6 +1,7 @@
 package jobmachine
 
 import (
+	"slices"
 	"time"
 
 	"github.com/redlockfx/redlockfx/internal/jobstore"
@@ -147,6 +148,8 @@ func (d *draft) why(tick time.Time, waited bool) string {
 		return "too few nodes stored it from " + clock(m.failedSince) + " to " + clock(d.due.Now)
 	case !at.After(m.prepared) && m.absence != "":
 		return m.absence
+	case slices.ContainsFunc(m.spans, func(s span) bool { return s.unsure && s.covers(at) }):
+		return reasonEarlier
 	}
 	return reasonLate
 }

@@ -20,6 +20,7 @@ const (
 	ReasonExpired    = "nobody could run it within an hour"
 	ReasonRan        = "it came before already: the nodes' clocks were set back since"
 	ReasonRepeated   = "its local time came before already: an earlier leader had other zone data"
+	reasonEarlier    = "a run of an earlier leader may have been under way"
 	reasonLate       = "the leader came to it too late"
 )
 
@@ -42,6 +43,7 @@ type draft struct {
 
 	wake   time.Time // when Due must be sent if no event comes before
 	blocks bool      // something waits for a run to return
+	asks   bool      // something waits for runs of earlier leaders
 }
 
 func newDraft(m *Machine, due Due) *draft {
@@ -296,8 +298,7 @@ func (d *draft) start(o jobstore.Open) {
 	}
 	o.ID, o.Tries, o.Token, o.Replica = d.newID(), max(d.m.job.Tries, 1), d.due.Token, d.due.Replica
 	o.Start, o.Timeout = later(d.due.Now, at), d.m.job.Timeout
-	alone := d.m.earlier && d.m.job.Overlap != Allow && len(d.starts) == 0
-	d.starts = append(d.starts, Start{Open: o, At: at, Alone: alone})
+	d.starts = append(d.starts, Start{Open: o, At: at})
 	d.state.Open = append(d.state.Open, o)
 	d.changed = true
 }
@@ -314,16 +315,22 @@ func (d *draft) mayOpen() bool { return d.isFree() && d.hasRoom() }
 
 // isFree reports whether a new run need not wait for a run under way.
 func (d *draft) isFree() bool {
-	return d.m.job.Overlap == Allow || len(d.m.runs) == 0 && len(d.starts) == 0
+	return d.m.job.Overlap == Allow || len(d.m.runs) == 0 && len(d.starts) == 0 && !d.m.mayGoOn()
 }
 
 // hasRoom reports whether the state can have one more open run.
 func (d *draft) hasRoom() bool { return len(d.state.Open) < jobstore.MaxOpen }
 
+// block makes something wait until the runs under way have returned.
+func (d *draft) block() {
+	d.blocks = true
+	d.asks = d.m.mayGoOn()
+}
+
 // wait makes something that is due since an instant wait until the runs under way have returned. With Replace it also cancels the
 // runs that began by that instant.
 func (d *draft) wait(since time.Time) {
-	d.blocks = true
+	d.block()
 	if d.m.job.Overlap != Replace {
 		return
 	}

@@ -58,9 +58,13 @@ type Returned struct {
 	// CutOff says that it ended because its leader stopped or lost its lease. With AtLeastOnce it is interrupted, whatever State
 	// says, and stays open: the next leader runs it again.
 	CutOff bool
-	// Waits says that a run of an earlier leader was still under way, so the next run has to wait for it too.
-	Waits bool
 }
+
+// Held says that a run of an earlier leader was under way at an instant.
+type Held struct{ At time.Time }
+
+// Free says that no run of an earlier leader is under way any more.
+type Free struct{ Now time.Time }
 
 // Behind says that nodes may lack the stored state, so it must be written again.
 type Behind struct{}
@@ -79,8 +83,11 @@ type Drain struct{}
 
 // Effects are what the caller has to do, in the order of the fields.
 type Effects struct {
-	Write   *jobstore.Write // to store; the result comes back as Stored or Failed
-	Cancel  []string        // runs to cancel, because another tick takes their place
+	Write *jobstore.Write // to store; the result comes back as Stored or Failed
+	// Ask says that a run waits until none of an earlier leader is under way. What is learned of that comes back as Held, maybe
+	// again and again, and at last as Free.
+	Ask     bool
+	Cancel  []string // runs to cancel, because another tick takes their place
 	Start   []Start
 	Report  []jobstore.Record // to report to hooks and the log
 	Applied []Setting         // applied settings, to report as well
@@ -96,8 +103,6 @@ type Setting struct {
 type Start struct {
 	Open jobstore.Open
 	At   time.Time // the run must not begin earlier
-	// Alone says that a run of an earlier leader may still be under way. This run has to wait for it.
-	Alone bool
 }
 
 // Next returns the new machine and the effects to carry out. It does not change its arguments.

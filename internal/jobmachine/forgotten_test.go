@@ -117,7 +117,7 @@ func TestNext_ARunOfAnEarlierLeaderMayGoOn(t *testing.T) {
 	returned.Returned, again.Attempt = true, 2
 	for name, test := range map[string]struct {
 		change func(*jobmachine.Prepared)
-		alone  bool
+		waits  bool
 	}{
 		"nothing is open":        {func(*jobmachine.Prepared) {}, false},
 		"it is open":             {func(e *jobmachine.Prepared) { e.Basis.State.Open = []jobstore.Open{open} }, true},
@@ -129,9 +129,13 @@ func TestNext_ARunOfAnEarlierLeaderMayGoOn(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			j := minutely()
 			j.AtLeastOnce = true
-			r := lead(t, j, 60, stateOf(j, 0), test.change).work()
-			if len(r.started) == 0 || r.started[0].Alone != test.alone {
-				t.Errorf("started %+v, want alone=%v", r.started, test.alone)
+			r := lead(t, j, 60, stateOf(j, 0), test.change)
+			r.unknown = true
+			if r.work(); test.waits != (len(r.started) == 0) || test.waits != (r.asks == 1) {
+				t.Fatalf("started %+v, asks %d times", r.started, r.asks)
+			}
+			if r.send(jobmachine.Free{Now: r.now}); test.waits && (len(r.work().started) != 1 || r.asks != 1) {
+				t.Errorf("then started %+v, asks %d times", r.started, r.asks)
 			}
 		})
 	}

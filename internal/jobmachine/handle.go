@@ -36,20 +36,23 @@ func (e Prepared) apply(m Machine) (Machine, Effects) {
 
 	// A lost run may still be under way, and so may one that the nodes have lost, unless this leader has started it.
 	isLost := m.stored.State.Last.State == jobstore.StateLost
-	m.earlier = m.earlier || isFirst && (isLost || !m.floor.IsZero() && !m.isNew)
+	mayGoOn := isFirst && (isLost || !m.floor.IsZero() && !m.isNew)
 	waits := m.job.Overlap == Queue || m.job.Overlap == Replace
 	m.spans = slices.Clone(m.spans)
 	for _, o := range m.stored.State.Open {
 		if m.isOurs(o.ID) || m.isUnstarted(o) {
 			continue
 		}
-		m.earlier = m.earlier || !o.Returned
+		mayGoOn = mayGoOn || !o.Returned
 		if waits { // ticks that came during that run waited for it, however it ended
-			m.spans = append(m.spans, span{o.ID, o.Start, e.Now})
+			m.spans = append(m.spans, span{id: o.ID, start: o.Start, end: e.Now})
 		}
 	}
 	if last := m.stored.State.Last; last.State != "" && last.End.After(m.stored.State.Mark) && (waits || !isLost) {
-		m.spans = append(m.spans, span{last.ID, last.Start, last.End})
+		m.spans = append(m.spans, span{id: last.ID, start: last.Start, end: last.End})
+	}
+	if mayGoOn && !m.mayGoOn() {
+		m.spans = append(m.spans, span{start: e.Now, unsure: true})
 	}
 	return m.wakeAt(e.Now), Effects{}
 }
@@ -68,7 +71,8 @@ func (e Due) apply(m Machine) (Machine, Effects) {
 	d.make(m.mode)
 	m.wake, m.blocks = d.wake, d.blocks
 	m.runs = d.runs // with the canceled ones marked
-	effects := Effects{Cancel: d.cancels}
+	effects := Effects{Cancel: d.cancels, Ask: d.asks && !m.asked}
+	m.asked = m.asked || d.asks
 	if !d.changed && (!m.behind || e.Urgent) {
 		m.lazy = false
 		return m, effects
@@ -99,7 +103,6 @@ func (e Stored) apply(m Machine) (Machine, Effects) {
 	m.runs = slices.Clone(m.runs)
 	m.spans = m.undecided(e.Now)
 	for _, s := range d.starts {
-		m.earlier = m.earlier && !s.Alone
 		m.runs = append(m.runs, run{id: s.Open.ID, start: s.Open.Start})
 		m.spans = append(m.spans, span{id: s.Open.ID, start: s.Open.Start})
 	}
@@ -141,12 +144,30 @@ func (e Returned) apply(m Machine) (Machine, Effects) {
 			m.spans[i].end = later(e.End, s.start)
 		}
 	}
-	m.earlier = m.earlier || e.Waits
 	m.lazy = true
 	if m.blocks || m.mode != serving {
 		m = m.wakeAt(e.End)
 	}
 	return m, Effects{}
+}
+
+func (e Held) apply(m Machine) (Machine, Effects) {
+	if m.job.Overlap != Skip { // ticks wait all the same
+		return m, Effects{}
+	}
+	m.spans = append(slices.Clone(m.spans), span{end: e.At}) // no other run began since, so all ticks that are not decided came in it
+	return m.wakeAt(atOnce), Effects{}
+}
+
+func (e Free) apply(m Machine) (Machine, Effects) {
+	m.asked = false
+	m.spans = slices.Clone(m.spans)
+	for i := range m.spans {
+		if s := &m.spans[i]; s.unsure && s.end.IsZero() {
+			s.end = e.Now
+		}
+	}
+	return m.wakeAt(atOnce), Effects{}
 }
 
 func (Behind) apply(m Machine) (Machine, Effects) {

@@ -10,19 +10,18 @@ import (
 // AtLeastOnce. A run that this leader opened and did not start is started.
 func (d *draft) inherit() {
 	for _, o := range slices.Clone(d.state.Open) {
-		unstarted := d.m.isUnstarted(o)
+		// A further attempt may have started as an earlier one.
+		unstarted := d.m.isUnstarted(o) && (o.Attempt == 1 || d.m.job.AtLeastOnce)
 		switch {
 		case d.m.isOurs(o.ID) || d.isStarting(o.ID):
 		case !unstarted && !d.m.job.AtLeastOnce:
-			d.loseOne(o)
-		case len(d.state.Open) > jobstore.MaxOpen: // possible after the nodes' open runs and the leader's were combined
 			d.loseOne(o)
 		case d.state.Pause.On && !o.Slot.Manual: // it waits for the end of the pause
 		case !d.m.job.AtLeastOnce && d.isTooOld(o.Slot):
 			d.close(o.ID)
 			d.end(o.Record(jobstore.StateMissed, reasonLate, d.due.Now))
 		case !d.isFree():
-			d.blocks = true // the run under way is not replaced, since it may be for a newer tick
+			d.block() // the run under way is not replaced, since it may be for a newer tick
 		default:
 			rerun := jobstore.Open{Slot: o.Slot, Attempt: o.Attempt, Late: o.Late || !unstarted || d.isLate(o.Slot)}
 			if !unstarted {

@@ -26,10 +26,10 @@ type Machine struct {
 	prepared       time.Time        // when the job was first prepared
 	before         Schedule         // of the stored plan, if it differs from the job's
 
-	runs    []run      // runs of this leader that are under way
-	ended   []Returned // runs of this leader that have returned and whose ends are not stored
-	spans   []span     // when runs were under way, for ticks that are not decided
-	earlier bool       // a run of an earlier leader may be under way
+	runs  []run      // runs of this leader that are under way
+	ended []Returned // runs of this leader that have returned and whose ends are not stored
+	spans []span     // when runs were under way, for ticks that are not decided
+	asked bool       // the caller finds out whether a run of an earlier leader is under way
 
 	failures    int // failed writes in a row
 	failedSince time.Time
@@ -70,6 +70,11 @@ type run struct {
 type span struct {
 	id         string
 	start, end time.Time // end is zero while the run is under way
+	unsure     bool      // a run of an earlier leader may have been under way: ticks wait for it, and are not skipped because of it
+}
+
+func (s span) covers(t time.Time) bool {
+	return !s.start.After(t) && (s.end.IsZero() || s.end.After(t))
 }
 
 // New returns the machine of a job whose state is not known yet. leader is the ID of the leader, which no other one has, nor the
@@ -164,17 +169,24 @@ func (m *Machine) undecided(now time.Time) []span {
 // spanAt returns the span that covers an instant.
 func (m *Machine) spanAt(t time.Time) (span, bool) {
 	for _, s := range m.spans {
-		if !s.start.After(t) && (s.end.IsZero() || s.end.After(t)) {
+		if !m.ignores(s) && s.covers(t) {
 			return s, true
 		}
 	}
 	return span{}, false
 }
 
+// mayGoOn reports whether a run of an earlier leader may be under way.
+func (m *Machine) mayGoOn() bool {
+	return slices.ContainsFunc(m.spans, func(s span) bool { return s.unsure && s.end.IsZero() })
+}
+
+func (m *Machine) ignores(s span) bool { return s.unsure && m.job.Overlap == Skip }
+
 // nextSpan returns when the first span after an instant begins, or false if there is none.
 func (m *Machine) nextSpan(t time.Time) (start time.Time, ok bool) {
 	for _, s := range m.spans {
-		if s.start.After(t) && (!ok || s.start.Before(start)) {
+		if !m.ignores(s) && s.start.After(t) && (!ok || s.start.Before(start)) {
 			start, ok = s.start, true
 		}
 	}

@@ -174,3 +174,44 @@ func TestNext_ATickAfterAPauseIsSkippedIfATriggeredRunWasUnderWay(t *testing.T) 
 	r.send(jobmachine.Set{Pause: setting(115, false)})
 	r.at(130).work().want("skipped 120s: " + jobmachine.ReasonOverlap)
 }
+
+// A run of an earlier leader may be under way at 60 s. Ticks wait until that is known, and are not skipped because of the wait.
+func TestNext_TicksWaitForARunOfAnEarlierLeader(t *testing.T) {
+	const missed = "; missed 60s: a run of an earlier leader may have been under way"
+	for name, test := range map[string]struct {
+		overlap    jobmachine.Overlap
+		window     float64
+		held       float64 // when that run was seen to be under way; 0: never
+		atHeld     string
+		atFree     string // at 130 s
+		afterwards string // at 180 s
+	}{
+		"skip, it was over":             {jobmachine.Skip, 3600, 0, "", "run 120s late" + missed, "run 180s"},
+		"skip, it went on":              {jobmachine.Skip, 3600, 62, "skipped 60s: " + jobmachine.ReasonOverlap, "run 120s late", "run 180s"},
+		"skip, it goes on":              {jobmachine.Skip, 3600, 121, "skipped 120s (2 from 60s): " + jobmachine.ReasonOverlap, "", "run 180s"},
+		"skip, in a short window":       {jobmachine.Skip, 5, 0, "", "missed 120s (2 from 60s): a run of an earlier leader may have been under way", "run 180s"},
+		"queue, in a short window":      {jobmachine.Queue, 5, 121, "", "run 120s late; missed 60s: " + jobmachine.ReasonSuperseded, "run 180s"},
+		"replace, and nothing is ended": {jobmachine.Replace, 3600, 0, "", "run 120s late; missed 60s: " + jobmachine.ReasonSuperseded, "run 180s"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			j := withOverlap(test.overlap)
+			j.CatchUp.Window = time.Duration(test.window) * time.Second
+			state := stateOf(j, 0)
+			state.Last = jobstore.Record{Slot: tick(0), ID: "x", Attempt: 1, State: jobstore.StateLost, Start: sec(0), End: sec(20)}
+			r := lead(t, j, 50, state)
+			r.unknown = true
+			r.work().want("")
+			r.at(60).work().want("")
+			r.at(120).work().want("")
+			if test.held > 0 {
+				r.send(jobmachine.Held{At: sec(test.held)})
+				r.work().want(test.atHeld)
+			}
+			r.at(130).send(jobmachine.Free{Now: r.now})
+			if r.work().want(test.atFree); len(r.underWay) > 0 {
+				r.returns().work()
+			}
+			r.at(180).work().want(test.afterwards).wantCanceled()
+		})
+	}
+}

@@ -71,7 +71,10 @@ func (w *walk) prepare(b jobstore.Basis) {
 		w.zombies = nil // nobody knows them
 	}
 	l.isNew = !b.Known && !slices.ContainsFunc(w.sent[:len(w.sent)-1], isPrepared)
-	l.prepares, l.prepared, l.floor, l.behind, l.notBefore, l.writing = time.Time{}, w.now, b.Floor, true, time.Time{}, nil
+	l.prepares, l.floor, l.behind, l.notBefore, l.writing = time.Time{}, b.Floor, true, time.Time{}, nil
+	if l.prepared.IsZero() {
+		l.prepared = w.now
+	}
 	l.pause, l.trigger = newer(l.pause, b.Pause), newer(l.trigger, b.Trigger)
 	w.judgePrepared(b, was)
 	if before := was.State(); b.State.Mark.Before(before.Mark) { // states that only some nodes had stored are dropped
@@ -130,6 +133,9 @@ func (w *walk) due() {
 	effects := w.send(d)
 	if len(effects.Cancel) > 0 {
 		w.logf("(cancels %v)", effects.Cancel)
+	}
+	if effects.Ask {
+		w.asked()
 	}
 	if writing || w.now.Before(l.notBefore) {
 		w.wantNone(d, effects) // nothing may be written

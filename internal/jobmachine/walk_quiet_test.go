@@ -22,7 +22,7 @@ func (w *walk) judgeWake(d jobmachine.Due) {
 	}
 	for tick := w.job.Schedule.Next(state.Mark); !tick.IsZero(); tick = w.job.Schedule.Next(tick) {
 		start := w.job.StartOf(tick)
-		if !start.After(w.now) {
+		if !start.After(w.now) || !w.leader.asked.IsZero() && !start.After(w.now.Add(time.Millisecond)) { // it waits already
 			continue
 		}
 		if at0.IsZero() || at0.After(start) {
@@ -51,7 +51,7 @@ func (w *walk) judgeQuiet() {
 	if effects.Write == nil {
 		return
 	}
-	if !lazy && len(l.runs) == 0 { // while a run is under way, other ticks may become too late
+	if !lazy && len(l.runs) == 0 && l.asked.IsZero() { // while a run is under way, other ticks may become too late
 		w.fail("an early Due writes %+v", *effects.Write)
 	}
 	for _, o := range effects.Write.State.Open {
@@ -86,6 +86,10 @@ func (w *walk) settle() {
 		}
 		if !w.leader.learns.IsZero() {
 			w.learn()
+			continue
+		}
+		if !w.leader.answers.IsZero() {
+			w.learnOfOthers()
 			continue
 		}
 		if (wake.IsZero() || wake.After(w.now)) && !lazy {

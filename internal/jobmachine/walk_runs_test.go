@@ -14,7 +14,6 @@ type activeRun struct {
 	open     jobstore.Open
 	ends     time.Time
 	canceled bool
-	gaveUp   bool // it waits for a run of an earlier leader, and will not begin
 }
 
 // attempt is a run that was started.
@@ -101,7 +100,7 @@ func countSkips(rows []jobstore.Record) (n int) {
 func (w *walk) start(job *jobmachine.Job, s jobmachine.Start, nth int) {
 	w.note("started")
 	l, o := &w.leader, s.Open
-	w.logf("(starts %s for %s, attempt %d, alone=%v)", o.ID, at(o.Slot.At), o.Attempt, s.Alone)
+	w.logf("(starts %s for %s, attempt %d)", o.ID, at(o.Slot.At), o.Attempt)
 	if o.Late {
 		w.note("caught up")
 	}
@@ -124,7 +123,7 @@ func (w *walk) start(job *jobmachine.Job, s jobmachine.Start, nth int) {
 	r := &activeRun{open: o, ends: later(w.now, s.At).Add(w.duration())}
 	l.runs = append(l.runs, r)
 	l.spans = append(l.spans, period{id: o.ID, start: o.Start, known: true})
-	w.overlap(job, s, r)
+	w.judgeAlone(job, o)
 }
 
 // judgeAttempt judges whether a slot may run, and under which number.
@@ -141,26 +140,62 @@ func (w *walk) judgeAttempt(job *jobmachine.Job, o jobstore.Open) {
 	}
 }
 
-// overlap makes a run wait for runs of earlier leaders.
-func (w *walk) overlap(job *jobmachine.Job, s jobmachine.Start, r *activeRun) {
-	w.zombies = slices.DeleteFunc(w.zombies, func(z zombie) bool { return !z.ends.After(w.now) })
-	if job.Overlap == jobmachine.Allow {
+// judgeAlone judges that no run of an earlier leader is under way when a run begins.
+func (w *walk) judgeAlone(job *jobmachine.Job, o jobstore.Open) {
+	for _, z := range w.zombies {
+		if job.Overlap != jobmachine.Allow && z.ends.After(w.now) {
+			w.fail("%s starts beside %s, which an earlier leader has started", o.ID, z.id)
+		}
+	}
+	if job.Overlap != jobmachine.Allow {
+		w.zombies = nil
+	}
+}
+
+// asked makes the leader find out whether runs of earlier leaders are under way.
+func (w *walk) asked() {
+	l := &w.leader
+	if !l.asked.IsZero() {
+		w.fail("it asks twice for runs of earlier leaders")
+	}
+	w.note("alone")
+	l.asked = w.now
+	l.spans = append(l.spans, period{start: l.prepared})
+	w.holds()
+}
+
+// holds plans what the leader learns next: that a run was under way for the longest TTL, or that none is.
+func (w *walk) holds() {
+	l := &w.leader
+	l.answers = l.asked.Add(w.upTo(20 * time.Millisecond))
+	for _, z := range w.zombies {
+		l.answers = later(l.answers, z.ends.Add(w.upTo(time.Second)))
+	}
+	if l.held = l.answers.After(l.asked.Add(11 * time.Second)); l.held {
+		l.answers = l.asked.Add(11 * time.Second)
+	}
+}
+
+// learnOfOthers makes the leader learn of the runs of earlier leaders.
+func (w *walk) learnOfOthers() {
+	l := &w.leader
+	if !l.held {
+		for i, p := range l.spans {
+			if p.id == "" && p.end.IsZero() {
+				l.spans[i].end = w.now
+			}
+		}
+		l.answers, l.asked = time.Time{}, time.Time{}
+		w.sendsOnly(jobmachine.Free{Now: w.now})
 		return
 	}
-	if s.Alone {
-		w.note("alone")
+	if w.job.Overlap == jobmachine.Skip {
+		w.note("held")
+		l.spans = append(l.spans, period{end: l.asked, known: true})
 	}
-	for _, z := range w.zombies {
-		if !s.Alone {
-			w.fail("%s starts beside %s, which an earlier leader has started", s.Open.ID, z.id)
-		}
-		if job.Overlap == jobmachine.Skip && s.Open.Attempt == 1 && z.ends.Sub(w.now) > 15*time.Second {
-			r.gaveUp, r.ends = true, w.now.Add(15*time.Second)
-			return
-		}
-		r.ends = later(r.ends, z.ends.Add(w.duration()))
-	}
-	w.zombies = nil // all have returned when this one begins
+	w.sendsOnly(jobmachine.Held{At: l.asked})
+	l.asked = w.now
+	w.holds()
 }
 
 // duration returns how long a run takes.
@@ -185,8 +220,6 @@ func (w *walk) end(r *activeRun, cutOff bool) {
 		e.Attempt += w.rng.IntN(r.open.Tries)
 	}
 	switch {
-	case r.gaveUp:
-		e.State, e.Err, e.Waits = jobstore.StateSkipped, jobmachine.ReasonOverlap, true
 	case cutOff && w.job.AtLeastOnce:
 		e.State, e.Err, e.CutOff = jobstore.StateInterrupted, "the leader stops", true
 	case cutOff:

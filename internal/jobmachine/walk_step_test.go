@@ -50,6 +50,7 @@ func (w *walk) next() (when time.Time, what func()) {
 		consider(r.ends, func() { w.end(r, false) })
 	}
 	consider(l.learns, w.learn)
+	consider(l.answers, w.learnOfOthers)
 	consider(l.prepares, func() { w.prepare(w.read()) })
 	if wake, lazy := w.m.Wake(); l.writing == nil {
 		consider(wake, w.due)
@@ -204,7 +205,7 @@ func (w *walk) change() {
 // leave lets runs of a leader that is gone go on.
 func (w *walk) leave() {
 	for _, r := range w.leader.runs {
-		if w.chance(50) && !r.gaveUp && w.leader.mixed.IsZero() {
+		if w.chance(50) && w.leader.mixed.IsZero() {
 			w.zombies = append(w.zombies, zombie{r.open.ID, r.ends, !w.nodes.floor.IsZero()})
 		}
 	}

@@ -40,7 +40,7 @@ func (j *judgment) judgeTrigger() {
 		case r.State == jobstore.StateMissed && age > time.Hour:
 			j.note("expired")
 		case r.State == jobstore.StateMissed && unknown:
-		case r.State == jobstore.StateSkipped && j.job.Overlap == jobmachine.Skip && j.blocked &&
+		case r.State == jobstore.StateSkipped && j.job.Overlap == jobmachine.Skip &&
 			(j.isInRun(t.At()) || j.isMixed(t.At())):
 		default:
 			j.fail("the trigger of %s is refused: %+v", at(t.At()), r)

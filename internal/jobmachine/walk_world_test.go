@@ -60,7 +60,7 @@ type leader struct {
 	draining  bool
 	removed   bool
 	ends      time.Time // the end of its term, if it drains
-	prepared  time.Time
+	prepared  time.Time // for the first time
 	isNew     bool      // no node knew the job
 	floor     time.Time // the floor of the basis, until a write is stored
 	pause     jobstore.Setting
@@ -74,6 +74,9 @@ type leader struct {
 	behind    bool
 	prepares  time.Time // when the nodes answer the prepare; zero: they have
 	mixed     time.Time // until then ticks may have come under another overlap policy
+	asked     time.Time // when it asked for runs of earlier leaders; zero: it has not, or none is under way
+	answers   time.Time // when it learns of them
+	held      bool      // it then learns that one was under way
 	lazy      time.Time // when it sends a Due that is not urgent; zero: never
 }
 

@@ -64,7 +64,7 @@ func (w *walk) judge(d jobmachine.Due, was jobstore.State, write jobstore.Write,
 		j.fail("the skipped ticks %+v are gone: now there are %+v, and the rows %+v", was.Skipped, j.is.Skipped, write.Ended)
 	}
 	j.ticks = append(j.ticks, skips...)
-	j.blocked = w.job.Overlap != jobmachine.Allow && (len(w.leader.runs) > 0 || len(j.fresh) > 0) ||
+	j.blocked = w.job.Overlap != jobmachine.Allow && (len(w.leader.runs) > 0 || len(j.fresh) > 0 || !w.leader.asked.IsZero()) ||
 		len(j.fresh) >= 100 || len(j.is.Open) >= 1000
 	j.judgeModes()
 	j.judgeEnds()
@@ -266,9 +266,9 @@ func (j *judgment) judgeInherited() {
 	}
 }
 
-// isMine reports whether this leader opened a run and has not started it.
+// isMine reports whether this leader opened a run, has not started it, and may start it.
 func (j *judgment) isMine(o jobstore.Open) bool {
-	return j.unstarted[o.ID] == j.leader.id
+	return j.unstarted[o.ID] == j.leader.id && (o.Attempt == 1 || j.job.AtLeastOnce)
 }
 
 // judgeSettled judges an open run of an earlier leader, or one that this leader has not started.
