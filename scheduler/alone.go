@@ -58,20 +58,32 @@ func (l *loop) ask(job string) {
 	}
 }
 
-// hold takes the lease once the run has lasted TTL/20, and returns a function that releases it.
+// hold holds the run's lease once the run has lasted TTL/20, until the function that it returns is called. A lease that ran out,
+// as in an outage longer than its TTL, is taken again.
 func (r *runner) hold(a *active) (release func()) {
-	locker := r.elector.Locker()
+	locker, lock := r.elector.Locker(), lockOf(r.elector.Name(), a.Job)
 	return after(r.stopping, locker.Settings().TTL/20, func(ctx context.Context) {
-		lease, err := locker.Acquire(ctx, lockOf(r.elector.Name(), a.Job), r.extension())
-		if err != nil {
-			if ctx.Err() == nil {
-				r.log.Warn("failed to acquire the lease of a run, the next leader would not know that it is under way",
-					append(a.fields(nil), zap.Error(err))...)
+		for wasLost := false; ; wasLost = true {
+			lease, err := locker.Acquire(ctx, lock, r.extension())
+			if err != nil {
+				if ctx.Err() == nil {
+					r.log.Warn("failed to acquire the lease of a run, the next leader would not know that it is under way",
+						append(a.fields(nil), zap.Error(err))...)
+				}
+				return
 			}
-			return
+			if wasLost {
+				r.log.Info("the lease of a run is held again", a.fields(nil)...)
+			}
+			select {
+			case <-ctx.Done():
+				r.release(lease)
+				return
+			case <-lease.Context().Done():
+				r.log.Warn("the lease of a run has run out, acquiring it again: the next leader does not know that the run is under way",
+					a.fields(context.Cause(lease.Context()))...)
+			}
 		}
-		<-ctx.Done()
-		r.release(lease)
 	})
 }
 

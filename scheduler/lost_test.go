@@ -148,6 +148,43 @@ func TestOverlap_OverAChangeOfTheLeader(t *testing.T) {
 	}
 }
 
+// a is cut off for longer than the TTL during its run, which ignores its context. The run takes its lease again.
+func TestOverlap_ALeaseThatRanOutIsTakenAgain(t *testing.T) {
+	withShortLeases(t, 3, func(t *testing.T, c *cluster) {
+		a, b := c.leader("a"), c.idle("b")
+		addBoth(a, b, "0 * * * * *", lasting(250*time.Second))
+		c.SleepTo(65 * time.Second)
+		b.campaign()
+		a.links.Cut()
+		c.SleepTo(80 * time.Second)
+		a.links.Heal()
+		c.SleepTo(390 * time.Second)
+		wantEqual(t, "ran", c.ranBy(), []string{"job 1m0s@1m0s by a", "job 5m0s@5m10s by b", "job 6m0s@6m0s by b"})
+		for _, line := range []string{"the lease of a run has run out", "the lease of a run is held again"} {
+			if n := a.logs.FilterMessageSnippet(line).Len(); n != 1 {
+				t.Errorf("%q is logged %d times", line, n)
+			}
+		}
+	})
+}
+
+// The nodes hang when a long run returns. Its end is that of its function.
+func TestOverlap_TheEndOfARunDoesNotWaitForTheReleaseOfItsLease(t *testing.T) {
+	withShortLeases(t, 3, func(t *testing.T, c *cluster) {
+		a := c.leader("a")
+		a.add(a.job("job", "10 * * * * *", lasting(10*time.Second)))
+		c.SleepTo(19900 * time.Millisecond)
+		a.links.Hang()
+		c.SleepTo(21 * time.Second)
+		a.links.Heal()
+		c.SleepTo(25 * time.Second)
+		s := a.status("job")
+		if end := c.at(s.Last.End.Truncate(10 * time.Millisecond)); s.Last.State != scheduler.StateOK || end != "20s" {
+			t.Errorf("the last run is %+v, its end %s", s.Last, end)
+		}
+	})
+}
+
 // b has taken over a run and waits for the first one, which goes on. Then b loses its lease too. The next leader, which is b
 // again, runs the tick and does not skip it.
 func TestTakeOver_OfOneThatStillHadToWait(t *testing.T) {

@@ -26,6 +26,7 @@ const (
 func (r *runner) do(ctx context.Context, a *active) {
 	end := jobmachine.Returned{ID: a.id, State: jobstore.StateFailed, Attempt: a.Attempt}
 	err := errGoexit
+	release := func() {}
 	defer func() { // even if the job's Run calls Goexit
 		a.cancel(nil)
 		if end.CutOff && a.job.AtLeastOnce {
@@ -38,10 +39,11 @@ func (r *runner) do(ctx context.Context, a *active) {
 		}
 		r.leave(a) // before the report: the loop counts the runs when it gets the end
 		r.returned(a.Job, end)
+		release() // nobody waits for it
 	}()
 	_ = retry.Sleep(ctx, a.wait) // the code below checks ctx
 	if a.job.Overlap != Allow {
-		defer r.hold(a)()
+		release = r.hold(a)
 	}
 	if a.job.Timeout > 0 {
 		var cancel context.CancelFunc
