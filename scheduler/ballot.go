@@ -171,8 +171,8 @@ func (l *loop) wantFor(unserved []*jobstore.UnservedError, isNeeded bool) {
 	}
 }
 
-// isFenced reports whether the nodes serve a later leader, and ends the term in that case. If they serve an earlier leader, whose
-// token is not larger, this leader can go on with a larger ballot.
+// isFenced reports whether the nodes serve a later leader, or another loop in this term, and ends the term in that case. If they
+// serve an earlier leader, whose token is smaller, this leader can go on with a larger ballot.
 func (l *loop) isFenced(err error) bool {
 	short, ok := errors.AsType[*quorum.Shortfall](err)
 	if !ok || !errors.Is(short.Kind, jobstore.ErrFenced) {
@@ -186,7 +186,7 @@ func (l *loop) isFenced(err error) bool {
 			l.ballot.above = latest(l.ballot.above, h.Promised.Time())
 		}
 	}
-	if slices.Contains(l.ballot.own, h.Promised) || h.Leader.Token <= l.term.Token() {
+	if slices.Contains(l.ballot.own, h.Promised) || h.Leader.Token < l.term.Token() {
 		return false
 	}
 	if l.ballot.fenced {
@@ -196,6 +196,10 @@ func (l *loop) isFenced(err error) bool {
 	l.s.hooks.fenced(l.term.Token(), h.Leader.Token)
 	cause := fmt.Errorf("scheduler: the nodes serve %q with term %d, this is term %d", h.Leader.Replica, h.Leader.Token,
 		l.term.Token())
+	if h.Leader.Token == l.term.Token() {
+		cause = fmt.Errorf("scheduler: the nodes serve another scheduler, of %q, in this term %d: an election has one scheduler",
+			h.Leader.Replica, h.Leader.Token)
+	}
 	l.work.Go(func() { // raises the next lease's token above both; ends by the node timeout; lead waits for it
 		err := l.s.parts.Raise(l.stopping, election.LockName(l.s.elector.Name()), h.Leader.Token)
 		l.term.Resign(errors.Join(cause, err))

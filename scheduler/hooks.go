@@ -27,7 +27,8 @@ type Hooks struct {
 	// retries. err wraps redlock.ErrNoQuorum, and says what each node answered.
 	Unclaimed func(job string, tick time.Time, err error)
 	// Fenced is called when the nodes serve a leader with a token larger than this term's: another process leads, or has led
-	// since. This leader can store nothing any more, so its term ends. The next term's token is larger.
+	// since. The tokens are the same if another scheduler writes in this term. This leader can store nothing any more, so its
+	// term ends. The next term's token is larger.
 	Fenced func(token, by uint64)
 	// DataLost is called for each job that a majority of nodes has lost. The state that the other nodes have is kept. If they
 	// have none, the history is gone, and the leader goes on from what this process has seen of the job: in its last term, or in
