@@ -92,8 +92,9 @@
 //
 // What counts is whether a run was under way at the instant when the tick was due. A tick that comes between two runs, and
 // waits for a leader or for the nodes, is not skipped. A run is under way until its function has returned, whatever its
-// context says. Ticks may wait under Queue or Replace for as long as the runs take: the window of CatchUp does not apply
-// to them.
+// context says. It counts as under way in the pauses before its retries too: Skip skips ticks that come meanwhile.
+// Replace ends such a pause, and the run has failed. Ticks may wait under Queue or Replace for as long as the runs take:
+// the window of CatchUp does not apply to them.
 //
 // All this holds across changes of leader too. A run that goes on after its term holds a lease of its own. The first
 // run of the next leader waits for that lease, and ticks that come meanwhile are not skipped because of the wait. If the
@@ -112,8 +113,12 @@
 //	ErrReplaced                the job's Overlap is Replace, and another tick came
 //
 // A run is not canceled when the leader is asked to stop, but only when the time to drain is over. It fails with the
-// error, the panic or the runtime.Goexit of its function, which disturbs nothing else. [Retry] tries again within the same
-// run and Timeout, but not while the leader drains.
+// error, the panic or the runtime.Goexit of its function, which disturbs nothing else.
+//
+// After an error or a panic, [Retry] tries again. In the pause before that, nothing is under way in any process: the nodes
+// know the number of the next attempt and when it may begin. So a leader that stops, or dies, in a pause drops no retry.
+// The next leader makes it, as it does if an attempt fails while its leader drains. The Timeout covers the attempts and
+// pauses of one leader, and begins again with the next one. A job that is removed makes no retry.
 //
 // A run that has not returned a second after its Timeout is an overrun. Nothing can end it from outside: it is under way until
 // its function returns or its process ends. It is logged again and again, and passed to [Hooks.Overrun]. [Status].Overrun and

@@ -8,7 +8,8 @@ import (
 // Hooks report what a Scheduler does, for metrics and traces. Any may be nil. Each is called on the goroutine that does what it
 // reports, never under a lock, and may call any method. A hook that blocks holds up that run, or the ticks of all jobs.
 type Hooks struct {
-	// Started is called before the job's Run, after a majority of nodes has stored the start.
+	// Started is called before the job's Run, after a majority of nodes has stored the start. It is not called for a retry by
+	// the process that made the attempt before.
 	Started func(Run)
 	// Finished is called for each record that this process has stored: of its own runs, of ticks that it skipped because of a
 	// run under way, and of runs of earlier leaders that were lost. A record of skipped ticks has only those since the last call,
@@ -19,7 +20,7 @@ type Hooks struct {
 	// can end such a run from outside: it counts as under way until it returns or its process ends. The run ends only after
 	// Overrun has returned.
 	Overrun func(Run)
-	// Retrying is called when an attempt has failed and another one follows in the same run.
+	// Retrying is called when an attempt has failed and another one follows, in this process or in that of the next leader.
 	Retrying func(Run, error)
 	// Panicked is called when an attempt has panicked, with the value and the stack. Retrying or Finished is called after it.
 	Panicked func(run Run, value any, stack []byte)

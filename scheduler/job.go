@@ -25,9 +25,10 @@ type Job struct {
 
 	// Location is the zone of a Spec that names none. If nil, the Scheduler's location applies.
 	Location *time.Location
-	// Timeout ends the context of a run, its retries included; 0 is no timeout. A run whose Run does not return by then still
-	// counts as under way, and is reported: see [Hooks.Overrun]. If Run returns nil later, the run is [StateOK], and
-	// [Record].Err says that it was late.
+	// Timeout ends the context of a run, its retries and their pauses included; 0 is no timeout. No retry follows that would
+	// begin later. Another leader that goes on with the run gives it the whole time again. A run whose Run does not return
+	// by then still counts as under way, and is reported: see [Hooks.Overrun]. If Run returns nil later, the run is [StateOK],
+	// and [Record].Err says that it was late.
 	Timeout time.Duration
 	// Overlap says what happens to a tick that comes while a run of the job is under way.
 	Overlap Overlap
@@ -59,7 +60,8 @@ const (
 	Allow = Overlap(jobmachine.Allow)
 )
 
-// Retry says how a run tries again after an error or a panic. There are no retries while the leader drains.
+// Retry says how a run tries again after an error or a panic. The pause before a retry is stored on the nodes. It holds up no
+// leader that stops, and whoever leads after it makes the retry, also without AtLeastOnce.
 type Retry struct {
 	// Times is the largest number of attempts after the first one: 0 to 100.
 	Times int

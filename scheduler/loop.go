@@ -190,7 +190,7 @@ func (l *loop) advance(e *entry, event jobmachine.Event) (write *jobstore.Write)
 		l.work.Go(func() { l.ask(job) }) // ends when the leader stops; lead waits for it
 	}
 	for _, s := range effects.Start {
-		l.runner.start(e.job, s, max(s.At.Sub(l.clock.latest), 0))
+		l.runner.start(e.job, s, l.clock.latest)
 	}
 	for _, setting := range effects.Applied {
 		l.reportChange(e.job.Name, setting)

@@ -24,7 +24,7 @@ func (timeoutError) Unwrap() error { return context.DeadlineExceeded }
 // watch reports a run that does not return after its timeout, to the log again and again, until the returned function is called.
 // Nothing can end such a run from outside.
 func (r *runner) watch(ctx context.Context, a *active) (end func()) {
-	return after(ctx, a.job.Timeout+returnTime, func(ctx context.Context) {
+	return after(ctx, a.job.Timeout-a.took+returnTime, func(ctx context.Context) {
 		r.hooks.overrun(a.Run)
 		for pause := time.Minute; ctx.Err() == nil; pause = min(2*pause, time.Hour) {
 			r.log.Warn("a run has not returned after its timeout, and is under way until it returns or this process restarts",

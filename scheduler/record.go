@@ -27,7 +27,7 @@ func (r Run) Key() string { return jobmachine.Key(r.Job, r.Tick, r.Manual) }
 type State string
 
 const (
-	// StateRunning is a run that has no end yet: it is under way, or its process is gone.
+	// StateRunning is a run that has no end yet: it is under way, waits for its next attempt, or its process is gone.
 	StateRunning State = "running"
 	// StateOK is a run that returned nil. If it did so after the job's Timeout, Err says so.
 	StateOK State = jobstore.StateOK
@@ -72,7 +72,7 @@ func recordOf(job string, r jobstore.Record) Record {
 // runningOf returns the row of a run that has no end. now is by the nodes' clock.
 func runningOf(job string, o jobstore.Open, now time.Time) Record {
 	late := ""
-	if o.Timeout > 0 && now.Sub(o.Start) > o.Timeout+returnTime {
+	if o.Timeout > 0 && !o.Waits() && now.Sub(o.Start) > o.Timeout+returnTime {
 		late = fmt.Sprintf("no end within the job's timeout of %v", o.Timeout)
 	}
 	return recordOf(job, o.Record(string(StateRunning), late, time.Time{}))

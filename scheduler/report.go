@@ -27,6 +27,10 @@ func (l *loop) report(job string, r jobstore.Record) {
 	case jobstore.StateSkipped:
 		l.log.Info("tick skipped", zap.String("job", job), zap.Time("tick", r.Slot.At), zap.Int("ticks", max(r.Ticks, 1)),
 			zap.String("reason", r.Err))
+	case jobstore.StateFailed:
+		if r.Err == jobmachine.ReasonReplaced || r.Err == jobmachine.ReasonRemoved { // it waited for its next attempt
+			l.log.Error("run failed", zap.String("job", job), zap.Time("tick", r.Slot.At), zap.String("error", r.Err))
+		}
 	case jobstore.StateLost:
 		if r.Err == jobmachine.ReasonGone {
 			l.log.Error("run lost: its leader was gone before its end was recorded", zap.String("job", job),

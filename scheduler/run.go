@@ -22,7 +22,7 @@ const (
 	enoughWait  = time.Hour // a pause above this is not doubled again
 )
 
-// do runs one run, from its first attempt to the report of its end.
+// do runs one attempt of a run, and reports its end.
 func (r *runner) do(ctx context.Context, a *active) {
 	end := jobmachine.Returned{ID: a.id, State: jobstore.StateFailed, Attempt: a.Attempt}
 	err := errGoexit
@@ -32,7 +32,9 @@ func (r *runner) do(ctx context.Context, a *active) {
 		if end.CutOff && a.job.AtLeastOnce {
 			end.State = jobstore.StateInterrupted
 		}
-		a.tell(func() { r.logRun(a, end.State, err) })
+		if end.Pause == 0 {
+			a.tell(func() { r.logRun(a, end.State, err) })
+		}
 		end.End = a.opened.Add(time.Since(a.since))
 		if err != nil {
 			end.Err = err.Error()
@@ -47,7 +49,7 @@ func (r *runner) do(ctx context.Context, a *active) {
 	}
 	if a.job.Timeout > 0 {
 		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeoutCause(ctx, a.job.Timeout, timeoutError(a.job.Timeout))
+		ctx, cancel = context.WithTimeoutCause(ctx, a.job.Timeout-a.took, timeoutError(a.job.Timeout))
 		defer cancel()
 		defer r.watch(ctx, a)()
 	}
@@ -57,11 +59,23 @@ func (r *runner) do(ctx context.Context, a *active) {
 	}
 	if a.job.removed.Load() { // after the start was stored
 		end.State, err = jobstore.StateMissed, errRemoved
+		if a.took > 0 {
+			end.State = jobstore.StateFailed
+		}
 		return
 	}
-	a.tell(func() { r.hooks.started(a.Run) })
-	err = r.attempts(ctx, a, &end.Attempt)
-	end.State, end.CutOff, err = outcome(err, context.Cause(ctx))
+	if a.took == 0 {
+		a.tell(func() { r.hooks.started(a.Run) })
+	}
+	err = r.attempt(ctx, a)
+	if end.Pause, err = a.retries(ctx, err); end.Pause == 0 {
+		end.State, end.CutOff, err = outcome(err, context.Cause(ctx))
+		return
+	}
+	a.tell(func() {
+		r.log.Warn("attempt failed, another follows", append(a.fields(err), zap.Int("attempt", a.Attempt), zap.Duration("in", end.Pause))...)
+		r.hooks.retrying(a.Run, err)
+	})
 }
 
 // outcome returns how a run has ended, from its error and the cause of its context. cutOff means that its leader stopped or lost
@@ -86,54 +100,31 @@ func outcome(err, cause error) (state string, cutOff bool, reason error) {
 	return state, cutOff, err
 }
 
-// attempts calls the job's Run until it succeeds, or no retry is left or allowed. Before each call it stores the attempt's
-// number in last, so that the caller has it even if Run calls Goexit.
-func (r *runner) attempts(ctx context.Context, a *active, last *int) error {
-	defer doing.Start(r.stopping, a.job.label)()
+// retries returns how long the run waits until its next attempt, after an attempt that failed with err, or 0 if it has none: no
+// attempt is left, its context has ended, or would end before. The error says so in the last case.
+func (a *active) retries(ctx context.Context, err error) (time.Duration, error) {
+	if err == nil || a.tries < 2 || ctx.Err() != nil {
+		return 0, err
+	}
 	wait := cmp.Or(a.job.Retry.Wait, defaultWait)
-	for n := 0; ; n++ {
-		run := a.Run
-		run.Attempt += n
-		*last = run.Attempt
-		began := time.Now()
-		err := attempt(ctx, a.job.call, run)
-		a.tell(func() { r.hooks.panicked(run, err) })
-		if err == nil || n == a.job.Retry.Times || ctx.Err() != nil || r.stopping.Err() != nil {
-			return err
-		}
-		pause := retry.Backoff{Min: wait, Max: 2 * wait}.After(1)
-		a.tell(func() {
-			r.log.Warn("attempt failed, another follows", append(a.fieldsSince(began, err), zap.Int("attempt", run.Attempt),
-				zap.Duration("in", pause))...)
-			r.hooks.retrying(run, err)
-		})
-		if !r.pause(ctx, pause) {
-			return err
-		}
-		if wait <= enoughWait {
-			wait *= 2
-		}
+	for n := a.job.Retry.Times + 1 - a.tries; n > 0 && wait <= enoughWait; n-- {
+		wait *= 2
 	}
+	pause := retry.Backoff{Min: wait, Max: 2 * wait}.After(1)
+	if end, ok := ctx.Deadline(); ok && time.Until(end) <= pause {
+		return 0, fmt.Errorf("the job's timeout of %v would pass before another attempt: %w", a.job.Timeout, err)
+	}
+	return pause, err
 }
 
-// pause waits for d. It returns false if no attempt may follow, because the run's context has ended or the leader stops.
-func (r *runner) pause(ctx context.Context, d time.Duration) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return true
-	case <-ctx.Done():
-	case <-r.stopping.Done():
-	}
-	return false
-}
-
-func attempt(ctx context.Context, call func(context.Context, Run) error, r Run) (err error) {
+// attempt calls the job's Run.
+func (r *runner) attempt(ctx context.Context, a *active) (err error) {
+	defer doing.Start(r.stopping, a.job.label)()
 	defer func() {
 		if v := recover(); v != nil {
 			err = &panicError{v, debug.Stack()}
+			a.tell(func() { r.hooks.panicked(a.Run, err) })
 		}
 	}()
-	return call(ctx, r)
+	return a.job.call(ctx, a.Run)
 }

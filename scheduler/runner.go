@@ -31,12 +31,14 @@ type runner struct {
 	runs map[string]*active
 }
 
-// active is a run under way. Only telling changes, because other goroutines read it.
+// active is an attempt of a run under way. Only telling changes, because other goroutines read it.
 type active struct {
-	Run    // with the number of the first attempt; retries have larger ones
+	Run
 	id     string
 	job    *job
-	opened time.Time     // by the nodes' clock
+	tries  int           // attempts that are left, with this one
+	took   time.Duration // by the earlier attempts of this term, with their pauses
+	opened time.Time     // when this attempt begins, by the nodes' clock
 	wait   time.Duration // delay before the run begins
 	since  time.Time     // when the run begins
 	cancel context.CancelCauseFunc
@@ -52,16 +54,21 @@ func (a *active) tell(fn func()) {
 	fn()
 }
 
-// start starts a run whose start is stored. The run begins after wait.
-func (r *runner) start(j *job, s jobmachine.Start, wait time.Duration) {
+// start starts a run whose start is stored, or its next attempt. now is by the nodes' clock.
+func (r *runner) start(j *job, s jobmachine.Start, now time.Time) {
 	// The callback's context ends too early: a run may finish while the leader drains.
 	ctx, cancel := context.WithCancelCause(r.term.Context())
-	o := s.Open
+	o, wait := s.Open, max(s.At.Sub(now), 0)
+	took := max(s.At.Sub(o.Start), 0)
+	opened := o.Start
+	if took > 0 {
+		opened = now.Add(wait)
+	}
 	a := &active{
 		Run: Run{
 			Job: j.Name, Tick: o.Slot.At, Token: o.Token, Attempt: o.Attempt, Manual: o.Slot.Manual, CaughtUp: o.Late,
 		},
-		id: o.ID, job: j, opened: o.Start, wait: wait, since: time.Now().Add(wait), cancel: cancel,
+		id: o.ID, job: j, tries: o.Tries, took: took, opened: opened, wait: wait, since: time.Now().Add(wait), cancel: cancel,
 	}
 	r.mu.Lock()
 	r.runs[a.id] = a

@@ -34,10 +34,7 @@ func (d *draft) ticks() {
 	if d.state.Pause.On {
 		return
 	}
-	j, now := d.m.job, d.due.Now
-	if len(d.m.runs) == 0 {
-		now = now.Add(early)
-	}
+	j, now := d.m.job, d.due.Now.Add(d.early())
 	d.ranBefore(now)
 	d.zoneData(now)
 	b := d.newBacklog(now)
@@ -59,6 +56,8 @@ func (d *draft) ticks() {
 		}
 		if !d.mayOpen() {
 			d.wait(j.StartOf(b.newest))
+		}
+		if !d.mayOpen() {
 			d.wakeForNext(b.newest)
 			return
 		}
@@ -79,11 +78,15 @@ func (d *draft) wakeForNext(after time.Time) {
 	if next.IsZero() {
 		return
 	}
-	at := j.StartOf(next)
-	if len(d.m.runs) == 0 {
-		at = at.Add(-early)
+	d.wakeAt(j.StartOf(next).Add(-d.early()))
+}
+
+// early returns how long before its tick a run is opened.
+func (d *draft) early() time.Duration {
+	if len(d.m.runs) > 0 || !d.isFree() {
+		return 0
 	}
-	d.wakeAt(at)
+	return early
 }
 
 // segment returns the last of the ticks from the first one on that came during the same run, or between the same two runs. waited

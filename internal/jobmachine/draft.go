@@ -17,6 +17,7 @@ const (
 	ReasonSetBack    = "the nodes' clocks were set back: whether it has run is unknown"
 	ReasonGone       = "its process was gone when another one led"
 	ReasonRemoved    = "the job was removed"
+	ReasonReplaced   = "a newer tick took its place before its next attempt"
 	ReasonExpired    = "nobody could run it within an hour"
 	ReasonRan        = "it came before already: the nodes' clocks were set back since"
 	ReasonRepeated   = "its local time came before already: an earlier leader had other zone data"
@@ -115,6 +116,12 @@ func (d *draft) ends() {
 			continue
 		}
 		o := d.state.Open[at]
+		if r.Pause > 0 && d.m.mode != removed { // any leader goes on with it
+			o.Tries -= r.Attempt + 1 - o.Attempt
+			o.Attempt, o.NotBefore = r.Attempt+1, r.End.Add(r.Pause)
+			d.state.Open[at] = o
+			continue
+		}
 		record := o.Record(r.State, r.Err, later(r.End, o.Start)) // it may be cut off while it waits for its start
 		record.Attempt = max(r.Attempt, o.Attempt)
 		if r.CutOff && d.m.job.AtLeastOnce { // the next leader runs it again
@@ -315,8 +322,11 @@ func (d *draft) mayOpen() bool { return d.isFree() && d.hasRoom() }
 
 // isFree reports whether a new run need not wait for a run under way.
 func (d *draft) isFree() bool {
-	return d.m.job.Overlap == Allow || len(d.m.runs) == 0 && len(d.starts) == 0 && !d.m.mayGoOn()
+	return d.m.job.Overlap == Allow || d.isAlone() && !slices.ContainsFunc(d.state.Open, jobstore.Open.Waits)
 }
+
+// isAlone reports whether no run is under way.
+func (d *draft) isAlone() bool { return len(d.m.runs) == 0 && len(d.starts) == 0 && !d.m.mayGoOn() }
 
 // hasRoom reports whether the state can have one more open run.
 func (d *draft) hasRoom() bool { return len(d.state.Open) < jobstore.MaxOpen }
@@ -333,6 +343,11 @@ func (d *draft) wait(since time.Time) {
 	d.block()
 	if d.m.job.Overlap != Replace {
 		return
+	}
+	for _, o := range slices.Clone(d.state.Open) {
+		if o.Waits() && !o.Start.After(since) {
+			d.giveUp(o, ReasonReplaced)
+		}
 	}
 	d.runs = slices.Clone(d.runs)
 	for i := range d.runs {

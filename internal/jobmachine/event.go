@@ -58,6 +58,8 @@ type Returned struct {
 	// CutOff says that it ended because its leader stopped or lost its lease. With AtLeastOnce it is interrupted, whatever State
 	// says, and stays open: the next leader runs it again.
 	CutOff bool
+	// Pause is how long the run waits until its next attempt; 0: there is none.
+	Pause time.Duration
 }
 
 // Held says that a run of an earlier leader was under way at an instant.

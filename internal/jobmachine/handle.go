@@ -39,12 +39,19 @@ func (e Prepared) apply(m Machine) (Machine, Effects) {
 	mayGoOn := isFirst && (isLost || !m.floor.IsZero() && !m.isNew)
 	waits := m.job.Overlap == Queue || m.job.Overlap == Replace
 	m.spans = slices.Clone(m.spans)
-	for _, o := range m.stored.State.Open {
+	m.stored.State.Open = slices.Clone(m.stored.State.Open)
+	for i, o := range m.stored.State.Open {
 		if m.isOurs(o.ID) || m.isUnstarted(o) {
 			continue
 		}
-		mayGoOn = mayGoOn || !o.Returned
-		if waits { // ticks that came during that run waited for it, however it ended
+		if isFirst && !o.NotBefore.After(m.floor) { // the nodes may have lost that it went on
+			o.NotBefore = time.Time{}
+			m.stored.State.Open[i] = o
+		}
+		mayGoOn = mayGoOn || !o.Returned && !o.Waits()
+		if o.Waits() {
+			m.spans = append(m.spans, span{id: o.ID, start: o.Start})
+		} else if waits { // ticks that came during that run waited for it, however it ended
 			m.spans = append(m.spans, span{id: o.ID, start: o.Start, end: e.Now})
 		}
 	}
@@ -101,10 +108,18 @@ func (e Stored) apply(m Machine) (Machine, Effects) {
 	m.ended = slices.DeleteFunc(slices.Clone(m.ended), func(r Returned) bool { return slices.Contains(d.settled, r.ID) })
 	m.lazy = len(m.ended) > 0
 	m.runs = slices.Clone(m.runs)
+	m.spans = slices.Clone(m.spans)
+	for i, s := range m.spans { // runs that have ended while they waited for an attempt, or that go on under another ID
+		if s.end.IsZero() && !s.unsure && !m.isOurs(s.id) && !slices.ContainsFunc(d.state.Open, func(o jobstore.Open) bool { return o.ID == s.id }) {
+			m.spans[i].end = e.Now
+		}
+	}
 	m.spans = m.undecided(e.Now)
 	for _, s := range d.starts {
 		m.runs = append(m.runs, run{id: s.Open.ID, start: s.Open.Start})
-		m.spans = append(m.spans, span{id: s.Open.ID, start: s.Open.Start})
+		if !slices.ContainsFunc(m.spans, func(other span) bool { return other.id == s.Open.ID }) {
+			m.spans = append(m.spans, span{id: s.Open.ID, start: s.Open.Start})
+		}
 	}
 	return m.wakeAt(e.Now), Effects{Start: d.starts, Report: d.report, Applied: d.applied}
 }
@@ -140,7 +155,7 @@ func (e Returned) apply(m Machine) (Machine, Effects) {
 	m.ended = append(slices.Clone(m.ended), e)
 	m.spans = slices.Clone(m.spans)
 	for i, s := range m.spans {
-		if s.id == e.ID && s.end.IsZero() {
+		if s.id == e.ID && s.end.IsZero() && e.Pause == 0 {
 			m.spans[i].end = later(e.End, s.start)
 		}
 	}

@@ -2,6 +2,7 @@ package jobmachine
 
 import (
 	"slices"
+	"time"
 
 	"github.com/redlockfx/redlockfx/internal/jobstore"
 )
@@ -14,6 +15,8 @@ func (d *draft) inherit() {
 		unstarted := d.m.isUnstarted(o) && (o.Attempt == 1 || d.m.job.AtLeastOnce)
 		switch {
 		case d.m.isOurs(o.ID) || d.isStarting(o.ID):
+		case o.Waits():
+			d.goOn(o)
 		case !unstarted && !d.m.job.AtLeastOnce:
 			d.loseOne(o)
 		case d.state.Pause.On && !o.Slot.Manual: // it waits for the end of the pause
@@ -32,6 +35,35 @@ func (d *draft) inherit() {
 			d.opens = d.opens || !o.Slot.Manual
 		}
 	}
+}
+
+// goOn starts the next attempt of a run that waits for it, if it is time. In this leader's term it is the same run.
+func (d *draft) goOn(o jobstore.Open) {
+	start := Start{At: o.NotBefore}
+	switch {
+	case o.NotBefore.After(d.due.Now.Add(early)):
+		d.wakeAt(o.NotBefore.Add(-early))
+		return
+	case d.m.job.Overlap != Allow && !d.isAlone():
+		d.block()
+		return
+	}
+	at := slices.Index(d.state.Open, o)
+	if !d.m.isUnstarted(o) {
+		o.ID, o.Token, o.Replica, o.Start = d.newID(), d.due.Token, d.due.Replica, later(d.due.Now, o.NotBefore)
+	}
+	o.NotBefore = time.Time{}
+	start.Open = o
+	d.state.Open[at] = o
+	d.starts, d.changed = append(d.starts, start), true
+}
+
+// giveUp records that a run that waits for its next attempt has failed.
+func (d *draft) giveUp(o jobstore.Open, reason string) {
+	d.close(o.ID)
+	r := o.Record(jobstore.StateFailed, reason, d.due.Now)
+	r.Attempt--
+	d.end(r)
 }
 
 func (d *draft) isStarting(id string) bool {
@@ -58,10 +90,14 @@ func (d *draft) close(id string) {
 	d.state.Open = slices.DeleteFunc(d.state.Open, func(o jobstore.Open) bool { return o.ID == id })
 }
 
-// lose records the open runs of earlier leaders as lost.
+// lose records the open runs of earlier leaders as lost, and those that wait for an attempt as failed.
 func (d *draft) lose() {
 	for _, o := range slices.Clone(d.state.Open) {
-		if !d.m.isOurs(o.ID) {
+		switch {
+		case d.m.isOurs(o.ID):
+		case o.Waits():
+			d.giveUp(o, ReasonRemoved)
+		default:
 			d.loseOne(o)
 		}
 	}

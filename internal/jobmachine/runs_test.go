@@ -132,3 +132,52 @@ func TestNext_ARunThatNobodyRepeatsIsNotInterrupted(t *testing.T) {
 	r := lead(t, j, 60, stateOf(j, 0)).work()
 	r.at(65).returns(func(e *jobmachine.Returned) { e.State, e.CutOff = jobstore.StateInterrupted, true }).work().want("failed 60s")
 }
+
+// The first attempt fails at 65 s. In the pause the run is open and under way nowhere, and any leader makes the next attempt.
+func TestNext_ARunInItsPauseIsLeftToAnyLeader(t *testing.T) {
+	for name, test := range map[string]struct {
+		atLeastOnce bool
+		drains      bool
+		next        float64 // when another leader begins; 0: none does
+		floor       float64
+		want        string // at 95 s
+	}{
+		"this leader":                               {want: "run 60s attempt 2"},
+		"another one":                               {next: 70, want: "run 60s attempt 2"},
+		"another one, after a drain":                {drains: true, next: 70, want: "run 60s attempt 2"},
+		"another one, later":                        {next: 94, want: "run 60s attempt 2"},
+		"the nodes may have lost that it went on":   {next: 94, floor: 95, want: "lost 60s"},
+		"they may, and it runs at least once":       {atLeastOnce: true, next: 94, floor: 95, want: "run 60s attempt 5 late"},
+		"the nodes lost something before the pause": {next: 80, floor: 82, want: "run 60s attempt 2"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			j := minutely()
+			j.Tries, j.AtLeastOnce = 4, test.atLeastOnce
+			r := lead(t, j, 60, stateOf(j, 0)).work().want("run 60s")
+			if test.drains {
+				r.send(jobmachine.Drain{})
+			}
+			r.at(65).returns(func(e *jobmachine.Returned) { e.State, e.Pause = jobstore.StateFailed, 30*time.Second }).work().want("")
+			if !r.m.IsAtRest() || r.m.State().Failures != 0 {
+				t.Errorf("at rest: %v, state %+v", r.m.IsAtRest(), r.m.State())
+			}
+			if test.next > 0 {
+				state := r.m.State()
+				state.Open[0].ID = "x" // of another leader
+				r = lead(t, j, test.next, state, func(e *jobmachine.Prepared) {
+					if test.floor > 0 {
+						e.Basis.Floor = sec(test.floor)
+					}
+				})
+			}
+			r.at(94.9).work()
+			if wake, _ := r.m.Wake(); test.floor < 90 && (r.asks > 0 || !wake.Equal(sec(94.999))) {
+				t.Errorf("asks %d times, Wake is %v", r.asks, wake.Sub(day))
+			}
+			if test.floor < 90 {
+				r.at(95).work()
+			}
+			r.want(test.want)
+		})
+	}
+}

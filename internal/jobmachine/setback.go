@@ -68,7 +68,7 @@ func stateSetBack(s jobstore.State, now time.Time, unnoticed time.Duration) jobs
 	}
 	s.Open = slices.Clone(s.Open)
 	for i := range s.Open {
-		s.Open[i].Start = earlier(s.Open[i].Start, now)
+		s.Open[i].Start, s.Open[i].NotBefore = earlier(s.Open[i].Start, now), earlier(s.Open[i].NotBefore, now)
 	}
 	return s
 }

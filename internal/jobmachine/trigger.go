@@ -18,8 +18,10 @@ func (d *draft) trigger() {
 	case under && d.m.job.Overlap == Skip:
 		d.refuse(slot, jobstore.StateSkipped, ReasonOverlap)
 	default:
-		d.wait(slot.At)
-		return
+		if d.wait(slot.At); !d.mayOpen() {
+			return
+		}
+		d.open(slot)
 	}
 	d.applied = append(d.applied, Setting{t, true})
 }

@@ -84,6 +84,10 @@ func (w *walk) prepare(b jobstore.Basis) {
 		if w.isUnderWay(o.ID) || w.hasReturned(o.ID) || w.unstarted[o.ID] == l.id {
 			continue
 		}
+		if o.Waits() {
+			l.spans = append(l.spans, period{o.ID, o.Start, time.Time{}, true})
+			continue
+		}
 		if w.job.Overlap == jobmachine.Queue || w.job.Overlap == jobmachine.Replace {
 			l.spans = append(l.spans, period{o.ID, o.Start, w.now, false})
 		}
@@ -103,6 +107,12 @@ func (w *walk) judgePrepared(b jobstore.Basis, before jobmachine.Machine) {
 		w.fail("the loss of the job is recorded as of %s", at(is.Lost))
 	}
 	again := len(w.sent) > 1 && slices.ContainsFunc(w.sent[:len(w.sent)-1], isPrepared)
+	b.State.Open = slices.Clone(b.State.Open)
+	for i, o := range b.State.Open { // it may have gone on, and the nodes have lost that
+		if !again && !o.NotBefore.After(b.Floor) {
+			b.State.Open[i].NotBefore = time.Time{}
+		}
+	}
 	switch {
 	case !again && !b.Known:
 		if is.Mark.Before(w.now) || is.Mark.Before(b.Floor) || is.Plan != w.job.Plan || is.Missed != 0 {
@@ -158,7 +168,7 @@ func (w *walk) due() {
 	w.judgeCancels(effects.Cancel, effects.Write.State, d)
 	settles := func(r jobmachine.Returned) bool { // a write that seemed to fail has its end, which is now reported
 		o := find(was.Open, r.ID)
-		return o == nil || o.Returned
+		return o == nil || o.Returned || o.Waits()
 	}
 	if (!l.behind || d.Urgent) && reflect.DeepEqual(was, effects.Write.State) && !slices.ContainsFunc(l.returned, settles) {
 		w.fail("a write changes nothing")
@@ -170,9 +180,13 @@ func (w *walk) due() {
 		w.logf("(record %s of %s: %s, %d ticks from %s, %q)", r.ID, at(r.Slot.At), r.State, r.Ticks, at(r.From), r.Err)
 	}
 	w.seq++
-	l.writing = &writeUnderWay{at: jobstore.At{Ballot: jobstore.Ballot(l.id), Seq: w.seq}, write: effects.Write, was: was, job: w.job, answer: w.now.Add(w.delay()), fresh: fresh}
+	l.writing = &writeUnderWay{at: jobstore.At{Ballot: jobstore.Ballot(l.id), Seq: w.seq}, write: effects.Write, was: was, job: w.job, answer: w.now.Add(w.delay()), fresh: fresh, retries: map[string]int{},
+		settles: slices.Clone(l.returned)}
 	for _, o := range fresh {
 		w.unstarted[o.ID] = l.id
+		if from := waiting(was.Open, o.Slot); from != nil || w.paused(o.ID) {
+			l.writing.retries[o.ID] = o.Attempt
+		}
 	}
 	if at, lazy := w.m.Wake(); !at.IsZero() || lazy || !w.m.IsWriting() {
 		w.fail("Wake is %s, %v during a write", at, lazy)

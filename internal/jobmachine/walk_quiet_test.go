@@ -1,9 +1,11 @@
 package jobmachine_test
 
 import (
+	"slices"
 	"time"
 
 	"github.com/redlockfx/redlockfx/internal/jobmachine"
+	"github.com/redlockfx/redlockfx/internal/jobstore"
 )
 
 // judgeWake judges when a machine with nothing to write wants the next Due.
@@ -22,7 +24,7 @@ func (w *walk) judgeWake(d jobmachine.Due) {
 	}
 	for tick := w.job.Schedule.Next(state.Mark); !tick.IsZero(); tick = w.job.Schedule.Next(tick) {
 		start := w.job.StartOf(tick)
-		if !start.After(w.now) || !w.leader.asked.IsZero() && !start.After(w.now.Add(time.Millisecond)) { // it waits already
+		if !start.After(w.now) {
 			continue
 		}
 		if at0.IsZero() || at0.After(start) {
@@ -90,6 +92,11 @@ func (w *walk) settle() {
 		}
 		if !w.leader.answers.IsZero() {
 			w.learnOfOthers()
+			continue
+		}
+		open := w.m.State().Open
+		if at := slices.IndexFunc(open, func(o jobstore.Open) bool { return o.NotBefore.After(w.now) }); at >= 0 && !lazy {
+			w.now = open[at].NotBefore
 			continue
 		}
 		if (wake.IsZero() || wake.After(w.now)) && !lazy {

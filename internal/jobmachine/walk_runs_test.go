@@ -64,13 +64,15 @@ func (w *walk) judgeStored(effects jobmachine.Effects, p *writeUnderWay) {
 	if ended := slices.DeleteFunc(slices.Clone(p.write.Ended), isSkips); !slices.Equal(reported, ended) {
 		w.fail("reported %+v, stored %+v", effects.Report, ended)
 	}
-	l.returned = slices.DeleteFunc(l.returned, func(r jobmachine.Returned) bool {
-		return slices.ContainsFunc(p.write.Ended, func(e jobstore.Record) bool { return e.ID == r.ID }) ||
-			!slices.ContainsFunc(p.write.State.Open, func(o jobstore.Open) bool { return o.ID == r.ID })
-	})
+	l.returned = slices.DeleteFunc(l.returned, func(r jobmachine.Returned) bool { return slices.Contains(p.settles, r) })
 	for _, r := range l.returned {
 		if !slices.ContainsFunc(w.m.Ended(), func(e jobmachine.Returned) bool { return e.ID == r.ID }) {
 			w.fail("the end of %s is dropped", r.ID)
+		}
+	}
+	for i, s := range l.spans {
+		if s.id != "" && s.end.IsZero() && find(p.write.State.Open, s.id) == nil && !w.isUnderWay(s.id) && !w.hasReturned(s.id) {
+			l.spans[i].end = w.now
 		}
 	}
 	for _, o := range p.fresh {
@@ -83,7 +85,7 @@ func (w *walk) judgeStored(effects jobmachine.Effects, p *writeUnderWay) {
 		if !slices.Contains(p.fresh, s.Open) {
 			w.fail("%+v is started, which was not stored", s.Open)
 		}
-		w.start(p.job, s, i)
+		w.start(p, s, i)
 	}
 }
 
@@ -97,9 +99,9 @@ func countSkips(rows []jobstore.Record) (n int) {
 }
 
 // start judges a start and starts the run.
-func (w *walk) start(job *jobmachine.Job, s jobmachine.Start, nth int) {
+func (w *walk) start(p *writeUnderWay, s jobmachine.Start, nth int) {
 	w.note("started")
-	l, o := &w.leader, s.Open
+	l, o, job := &w.leader, s.Open, p.job
 	w.logf("(starts %s for %s, attempt %d)", o.ID, at(o.Slot.At), o.Attempt)
 	if o.Late {
 		w.note("caught up")
@@ -108,7 +110,10 @@ func (w *walk) start(job *jobmachine.Job, s jobmachine.Start, nth int) {
 	if !o.Slot.Manual {
 		due = job.StartOf(due)
 	}
-	if !s.At.Equal(due) || o.Start.Before(due) {
+	from := p.retries[o.ID]
+	if from > 0 {
+		w.note("retried")
+	} else if !s.At.Equal(due) || o.Start.Before(due) {
 		w.fail("the run of %s starts at %s, it is due at %s", at(o.Slot.At), at(s.At), at(due))
 	}
 	if job.Overlap != jobmachine.Allow && (len(l.runs) > 0 || nth > 0) {
@@ -118,19 +123,22 @@ func (w *walk) start(job *jobmachine.Job, s jobmachine.Start, nth int) {
 		w.fail("%s was started before, or opened by another leader", o.ID)
 	}
 	delete(w.unstarted, o.ID)
-	w.judgeAttempt(job, o)
+	w.judgeAttempt(job, o, from)
 	w.starts[o.Slot] = append(w.starts[o.Slot], attempt{o, job.AtLeastOnce, w.lost})
 	r := &activeRun{open: o, ends: later(w.now, s.At).Add(w.duration())}
 	l.runs = append(l.runs, r)
-	l.spans = append(l.spans, period{id: o.ID, start: o.Start, known: true})
+	if !slices.ContainsFunc(l.spans, func(p period) bool { return p.id == o.ID && p.end.IsZero() }) {
+		l.spans = append(l.spans, period{id: o.ID, start: o.Start, known: true})
+	}
 	w.judgeAlone(job, o)
 }
 
 // judgeAttempt judges whether a slot may run, and under which number.
-func (w *walk) judgeAttempt(job *jobmachine.Job, o jobstore.Open) {
+func (w *walk) judgeAttempt(job *jobmachine.Job, o jobstore.Open, retry int) {
 	for _, before := range w.starts[o.Slot] {
 		switch {
 		case o.Slot.Manual && w.lostAll:
+		case retry > 0 && (before.open.Attempt < o.Attempt || job.AtLeastOnce && w.lost):
 		case !job.AtLeastOnce:
 			w.fail("%s is run for the second time: %+v after %+v", at(o.Slot.At), o, before.open)
 		case w.lost:
@@ -216,9 +224,6 @@ func (w *walk) end(r *activeRun, cutOff bool) {
 	l := &w.leader
 	l.runs = slices.DeleteFunc(l.runs, func(other *activeRun) bool { return other == r })
 	e := jobmachine.Returned{ID: r.open.ID, State: jobstore.StateOK, End: w.now, Attempt: r.open.Attempt}
-	if r.open.Tries > 1 {
-		e.Attempt += w.rng.IntN(r.open.Tries)
-	}
 	switch {
 	case cutOff && w.job.AtLeastOnce:
 		e.State, e.Err, e.CutOff = jobstore.StateInterrupted, "the leader stops", true
@@ -226,9 +231,14 @@ func (w *walk) end(r *activeRun, cutOff bool) {
 		e.State, e.Err, e.CutOff = jobstore.StateFailed, "the leader stops", true
 	case r.canceled, w.chance(30):
 		e.State, e.Err = jobstore.StateFailed, "it failed"
+		if r.open.Tries > 1 && !r.canceled {
+			e.Pause = time.Millisecond + w.upTo(2*w.interval)
+			starts := w.starts[r.open.Slot]
+			starts[len(starts)-1].open.Tries = 1 // the other attempts were not made
+		}
 	}
 	for i, p := range l.spans {
-		if p.id == r.open.ID && p.end.IsZero() {
+		if p.id == r.open.ID && p.end.IsZero() && e.Pause == 0 {
 			l.spans[i].end = later(w.now, p.start)
 		}
 	}

@@ -82,12 +82,14 @@ type leader struct {
 
 // writeUnderWay is a write that the nodes have not answered.
 type writeUnderWay struct {
-	at     jobstore.At
-	write  *jobstore.Write
-	was    jobstore.State
-	job    *jobmachine.Job // the job when the write was made
-	answer time.Time
-	fresh  []jobstore.Open // runs that it opens
+	at      jobstore.At
+	write   *jobstore.Write
+	was     jobstore.State
+	job     *jobmachine.Job // the job when the write was made
+	answer  time.Time
+	settles []jobmachine.Returned
+	fresh   []jobstore.Open // runs that it opens, or makes go on
+	retries map[string]int  // by ID, the attempts of those that go on
 }
 
 func (p *writeUnderWay) written() jobstore.Written {

@@ -15,6 +15,7 @@ type judgment struct {
 	was, is  jobstore.State
 	write    jobstore.Write
 	fresh    []jobstore.Open // runs that the write opens
+	retried  []jobstore.Open // runs that it makes go on
 	supposed []jobstore.Open // runs that it opens for an earlier leader, because the nodes have lost the outcome of their slots
 	gone     []jobstore.Open // runs that are no longer open
 	writes   bool            // there is a write
@@ -32,6 +33,8 @@ func (w *walk) judge(d jobmachine.Due, was jobstore.State, write jobstore.Write,
 	}
 	for _, o := range j.is.Open {
 		switch {
+		case !o.Waits() && waiting(was.Open, o.Slot) != nil, !o.Waits() && w.paused(o.ID):
+			j.retried = append(j.retried, o)
 		case find(was.Open, o.ID) != nil:
 		case w.isSupposed(was, o):
 			j.supposed = append(j.supposed, o)
@@ -64,8 +67,9 @@ func (w *walk) judge(d jobmachine.Due, was jobstore.State, write jobstore.Write,
 		j.fail("the skipped ticks %+v are gone: now there are %+v, and the rows %+v", was.Skipped, j.is.Skipped, write.Ended)
 	}
 	j.ticks = append(j.ticks, skips...)
-	j.blocked = w.job.Overlap != jobmachine.Allow && (len(w.leader.runs) > 0 || len(j.fresh) > 0 || !w.leader.asked.IsZero()) ||
-		len(j.fresh) >= 100 || len(j.is.Open) >= 1000
+	j.blocked = w.job.Overlap != jobmachine.Allow && (len(w.leader.runs) > 0 || len(j.fresh) > 0 || len(j.retried) > 0 ||
+		!w.leader.asked.IsZero() || slices.ContainsFunc(j.is.Open, jobstore.Open.Waits)) ||
+		len(j.fresh)+len(j.retried) >= 100 || len(j.is.Open) >= 1000
 	j.judgeModes()
 	j.judgeEnds()
 	j.judgeInherited()
@@ -75,7 +79,7 @@ func (w *walk) judge(d jobmachine.Due, was jobstore.State, write jobstore.Write,
 	if opens := slices.ContainsFunc(j.fresh, func(o jobstore.Open) bool { return !o.Slot.Manual }); write.Opens != opens {
 		w.fail("Opens is %v", write.Opens)
 	}
-	return j.fresh
+	return slices.Concat(j.fresh, j.retried)
 }
 
 // isSkips reports whether a record is of skipped ticks.
@@ -134,8 +138,8 @@ func (j *judgment) judgeModes() {
 	l := &j.leader
 	switch {
 	case l.draining:
-		if len(j.fresh) > 0 {
-			j.fail("a leader that drains opens %+v", j.fresh)
+		if len(j.fresh)+len(j.retried) > 0 {
+			j.fail("a leader that drains opens %+v %+v", j.fresh, j.retried)
 		}
 		if j.is.Plan != j.was.Plan {
 			j.fail("a leader that drains takes over another plan")
@@ -145,8 +149,8 @@ func (j *judgment) judgeModes() {
 		}
 		return
 	case l.removed:
-		if len(j.fresh) > 0 {
-			j.fail("a job that was removed opens %+v", j.fresh)
+		if len(j.fresh)+len(j.retried) > 0 {
+			j.fail("a job that was removed opens %+v %+v", j.fresh, j.retried)
 		}
 		if !j.is.Removed {
 			j.fail("the nodes do not learn that the job was removed")
@@ -198,6 +202,10 @@ func (j *judgment) judgeEnds() {
 			}
 			continue
 		}
+		if r.Pause > 0 && (!j.leader.removed || j.leader.draining) {
+			j.judgePaused(r, *o, records)
+			continue
+		}
 		state := r.State
 		switch again := r.CutOff && j.job.AtLeastOnce; {
 		case again:
@@ -222,7 +230,7 @@ func (j *judgment) judgeEnds() {
 	}
 	for _, o := range j.is.Open {
 		before := find(j.was.Open, o.ID)
-		if before == nil || *before == o {
+		if before == nil || *before == o || j.paused(o.ID) || before.Waits() && slices.Contains(j.retried, o) {
 			continue
 		}
 		copied := *before
@@ -253,6 +261,15 @@ func (j *judgment) judgeInherited() {
 		if find(j.is.Open, o.ID) == nil || j.isUnderWay(o.ID) || j.hasReturned(o.ID) || j.leader.draining {
 			continue
 		}
+		if slices.ContainsFunc(j.retried, func(r jobstore.Open) bool { return r.ID == o.ID }) {
+			continue
+		}
+		if o.Waits() && !j.leader.removed {
+			if !o.NotBefore.After(j.due.Now) && j.job.Overlap == jobmachine.Allow {
+				j.fail("%s could go on", o.ID)
+			}
+			continue
+		}
 		mine := j.isMine(o)
 		paused := j.is.Pause.On && !o.Slot.Manual
 		switch {
@@ -275,6 +292,10 @@ func (j *judgment) isMine(o jobstore.Open) bool {
 func (j *judgment) judgeSettled(o jobstore.Open) {
 	mine := j.isMine(o)
 	records := j.recordsOf(o.ID)
+	if o.Waits() {
+		j.judgeGivenUp(o, records)
+		return
+	}
 	again := slices.IndexFunc(j.fresh, func(f jobstore.Open) bool { return f.Slot == o.Slot })
 	if again >= 0 {
 		f := j.fresh[again]

@@ -70,7 +70,8 @@ func (s *State) append(to []byte) []byte {
 			timeout = span(o.Timeout)
 		}
 		w.word("open", o.Slot.encode(), o.ID, number(o.Attempt), number(o.Tries), strconv.FormatUint(o.Token, 10),
-			escape(o.Replica), micros(o.Start), flag(o.Late), flag(o.Returned), timeout)
+			escape(o.Replica), micros(o.Start), flag(o.Late), flag(o.Returned), timeout,
+			micros(o.NotBefore))
 	}
 	if s.Skipped.State != "" {
 		w.word("skipped", s.Skipped.encode())
@@ -136,6 +137,7 @@ func decodeState(text string) (State, error) {
 			s.Open = append(s.Open, Open{
 				Slot: v.slot(), ID: v.next(), Attempt: v.int(), Tries: v.int(), Token: v.uint(), Replica: v.text(),
 				Start: v.micros(), Late: v.flag(), Returned: v.flag(), Timeout: v.span(v.next()),
+				NotBefore: v.micros(),
 			})
 		case "skipped":
 			s.Skipped = v.record()

@@ -23,7 +23,8 @@ func full(start time.Time) jobstore.State {
 		Pause:  jobstore.Setting{Version: start.UnixMicro(), Tie: "0a1b2c", On: true, Origin: jobstore.Origin{By: "a person"}},
 		Missed: 12, NotRun: jobstore.NotRun{Tick: at(-time.Minute), Reason: "no leader from a to b"},
 		Open: []jobstore.Open{
-			{Slot: jobstore.Slot{At: at(time.Minute)}, ID: "cd", Attempt: 1, Tries: 4, Token: 1 << 52, Replica: "a", Start: at(time.Hour)},
+			{Slot: jobstore.Slot{At: at(time.Minute)}, ID: "cd", Attempt: 1, Tries: 4, Token: 1 << 52, Replica: "a", Start: at(time.Hour),
+				NotBefore: at(2 * time.Hour)},
 			{Slot: jobstore.Slot{At: at(time.Second), Manual: true}, ID: "ef", Attempt: 2, Tries: 1, Late: true, Returned: true, Timeout: time.Minute},
 		},
 		Skipped: jobstore.Record{Slot: jobstore.Slot{At: at(0)}, State: jobstore.StateSkipped, Ticks: 3, From: at(-time.Hour)}, Last: failed, LastOK: ok, Failures: 4,

@@ -93,8 +93,8 @@ type Slot struct {
 type Open struct {
 	Slot    Slot
 	ID      string // of the run
-	Attempt int    // number of its first attempt, from 1, counted over all runs of the slot
-	Tries   int    // attempts that the run may make: 1 and its retries
+	Attempt int    // number of its next or present attempt, from 1, counted over all runs of the slot
+	Tries   int    // attempts that are left, with that one
 	Token   uint64
 	Replica string
 	Start   time.Time     // by the nodes' clock
@@ -102,7 +102,12 @@ type Open struct {
 	Timeout time.Duration // of the job; 0: none
 	// Returned says that the run was cut off and has returned. The next leader runs the slot again and need not wait for this run.
 	Returned bool
+	// NotBefore is when the next attempt of a run may begin. Until then it is under way in no process. Zero: it is under way.
+	NotBefore time.Time
 }
+
+// Waits reports whether the run waits for its next attempt.
+func (o Open) Waits() bool { return !o.NotBefore.IsZero() }
 
 // Record returns the row of the run, with its state and its end.
 func (o Open) Record(state, err string, end time.Time) Record {
