@@ -36,12 +36,7 @@ type Basis struct {
 // be used.
 func (s *Store) Decide(promises []Promise, i int) (Basis, error) {
 	q := s.config.Quorum
-	var now time.Time
-	for _, p := range promises {
-		if p.Err == nil {
-			now = latest(now, p.Time)
-		}
-	}
+	now := newestTime(promises)
 	var b Basis
 	if b.SetBack = setBack(promises, i, q.Majority()); b.SetBack > 0 {
 		promises, now = believingAhead(promises, i, b.SetBack), now.Add(b.SetBack)
@@ -95,6 +90,16 @@ func (s *Store) Decide(promises []Promise, i int) (Basis, error) {
 	b.Pause = newest(pauses.holds(q, judged, now), b.State.Pause, now)
 	b.Trigger = newest(triggers.holds(q, judged, now), b.State.Trigger, now)
 	return b, nil
+}
+
+// newestTime returns the latest of the nodes' times.
+func newestTime(promises []Promise) (now time.Time) {
+	for _, p := range promises {
+		if p.Err == nil {
+			now = latest(now, p.Time)
+		}
+	}
+	return now
 }
 
 // majorityOf returns the state of the i-th job that a majority of the nodes has in its present incarnation, or nil if there is
