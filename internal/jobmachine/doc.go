@@ -9,14 +9,15 @@
 //     says up to which tick that is done.
 //   - Only one write of the job is under way at a time. If a write fails, the machine drops it and makes the next one from the state
 //     that was stored last, so nothing has to be undone.
-//   - Unless the job allows overlaps, no run is opened while another run of this process is under way.
+//   - Unless the job allows overlaps, no run is opened while another run of this leader is under way or waits for a retry, or
+//     while one of an earlier leader may be under way ([Effects].Ask).
 //   - A paused job opens no tick. Triggers run nevertheless.
 //
 // # How a write is made
 //
 // [Due] asks for a write. The machine handles, in this order: a pause or its end, runs that have returned, a changed spec or zone,
-// ticks whose outcome the nodes have lost, a trigger, runs that an earlier leader left open, and ticks. Everything that is due goes
-// into one state, which is the write.
+// ticks whose outcome the nodes have lost, a trigger, open runs that go on or that an earlier leader has left, and ticks. Everything
+// that is due goes into one state, which is the write.
 //
 // # Whether a run was under way
 //

@@ -18,8 +18,8 @@
 // that starts a new incarnation of the node, at an instant of its clock. In an incarnation, a node serves only ballots that are
 // taken more than 2 s after its start, so none that it can have served before. If it still has states, it returns them as states of
 // an earlier incarnation. If no majority vouches for a state in its present incarnation, no tick up to 2 s after the start of these
-// incarnations may be opened ([Basis.Floor]). If no node has a state, the leader may go on from one that its process has seen, above the
-// same floor ([Basis.Recall]).
+// incarnations may be opened ([Basis.Floor]), and a retry that was due by then may have begun. If no node has a state, the leader
+// may go on from one that its process has seen, above the same floor ([Basis.Recall]).
 //
 // The scripts recognize an incarnation by three things that must match. The hash of the locks has a marker, the header in the hash
 // of the jobs has the same marker, and the guard of the locks names the server. If a node loses one of them, or gets an older one
