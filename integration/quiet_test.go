@@ -103,9 +103,6 @@ func TestQuiet_ConnectionsThatHaveEndedCostNothing(t *testing.T) {
 	defer tests.Wait()
 	for kind, client := range quietClients {
 		for how, end := range quiet {
-			if kind == "cluster" && how == "swallowed" {
-				continue // a cluster's client waits for its own ReadTimeout
-			}
 			tests.run(kind+"/"+how, func(t *testing.T) {
 				var args []string
 				if kind == "cluster" {

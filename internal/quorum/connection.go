@@ -18,10 +18,11 @@ import (
 )
 
 // connection is what a node's calls are sent on: one connection that is kept, or one of the given client's pool, or a
-// client of another kind. On a single connection, whatever the client's options, go-redis only repeats dialing and
+// cluster's client of its own, or a client of another kind. On a single connection, whatever the client's options, go-redis only repeats dialing and
 // commands that the server has refused.
 type connection struct {
 	client  redis.UniversalClient
+	cluster *redis.ClusterClient // client, if it is that of a cluster: it was made here
 	timeout time.Duration
 	options *redis.Options // of a client of its own; nil: the given one is no *redis.Client
 	shared  *redis.Client  // the given client, if its own pool is used; nil: it is not
@@ -38,6 +39,10 @@ type connection struct {
 
 func newConnection(client redis.UniversalClient, timeout time.Duration) *connection {
 	c := &connection{client: client, timeout: timeout, base: context.Background(), gone: make(chan struct{}, 1)}
+	if given, ok := client.(*redis.ClusterClient); ok {
+		c.cluster = redis.NewClusterClient(ownClusterOptions(given.Options(), timeout))
+		c.client = c.cluster
+	}
 	single, ok := client.(*redis.Client)
 	if !ok {
 		return c
@@ -80,12 +85,27 @@ func (c *connection) ownOptions(given *redis.Options, timeout time.Duration) *re
 	// One connection is taken. After as many failures to dial as the pool is large, go-redis dials on in the background.
 	o.PoolSize, o.MaxActiveConns, o.MinIdleConns, o.MaxIdleConns, o.PipelinePoolSize = 4, 4, 0, 1, -1
 	o.Limiter = limited(o.Limiter)
-	o.MaintNotificationsConfig = &maintnotifications.Config{ // without the type, each dial would first look up the host's name
-		Mode: maintnotifications.ModeDisabled, EndpointType: maintnotifications.EndpointTypeNone,
-	}
-	o.PushNotificationProcessor, o.AutoPipelineOptions = nil, nil
+	o.MaintNotificationsConfig, o.PushNotificationProcessor, o.AutoPipelineOptions = noNotifications(), nil, nil
 	o.ClientSideCache, o.ClientSideCacheConfig = nil, nil
 	return &o
+}
+
+// ownClusterOptions returns the options of a cluster's client whose calls end after the timeout, and with their context. It
+// keeps one idle connection to each server, so that what is sent again after a broken one is sent on a new one.
+func ownClusterOptions(given *redis.ClusterOptions, timeout time.Duration) *redis.ClusterOptions {
+	o := *given
+	o.DialTimeout, o.ReadTimeout, o.WriteTimeout, o.PoolTimeout = timeout, timeout, timeout, timeout
+	o.ContextTimeoutEnabled = true
+	o.DialerRetries, o.MinIdleConns, o.MaxIdleConns = 1, 0, 1
+	o.MaintNotificationsConfig, o.PushNotificationProcessor, o.AutoPipelineOptions = noNotifications(), nil, nil
+	return &o
+}
+
+// noNotifications has an endpoint type, because without it each dial would first look up the host's name.
+func noNotifications() *maintnotifications.Config {
+	return &maintnotifications.Config{
+		Mode: maintnotifications.ModeDisabled, EndpointType: maintnotifications.EndpointTypeNone,
+	}
 }
 
 func limited(l redis.Limiter) redis.Limiter {
@@ -176,6 +196,9 @@ func (c *connection) process(until time.Time, cmds []redis.Cmder, soon bool) err
 // take takes a connection. If it may have been idle and hasty is set, it has half of the timeout: what it loses may be
 // lost on the way, as at a router that has forgotten the connection, and the other half is enough to send it again.
 func (c *connection) take(hasty bool) {
+	if c.cluster != nil {
+		c.hasty = hasty && c.cluster.PoolStats().IdleConns > 0
+	}
 	if !c.isOne() {
 		return
 	}
@@ -253,7 +276,15 @@ func (c *connection) release() {
 	}
 }
 
-// close closes what was made here.
+// end closes what was made here. Nothing may be sent after it.
+func (c *connection) end() {
+	c.close()
+	if c.cluster != nil {
+		_ = c.cluster.Close()
+	}
+}
+
+// close closes what was made here, so that the next call dials. A cluster's client stays: it knows the servers.
 func (c *connection) close() {
 	c.release()
 	if c.single != nil && !c.isPooled() {

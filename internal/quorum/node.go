@@ -156,7 +156,7 @@ func (n *node) rest() bool {
 	}
 	if n.closed {
 		n.mu.Unlock()
-		n.worker.close()
+		n.worker.end()
 		close(n.wake)
 		n.mu.Lock()
 		n.over = true
