@@ -31,18 +31,22 @@ local update = flags ~= '' and string.find(flags, 'g', 1, true)
 local anonymous = flags ~= '' and string.find(flags, 'b', 1, true)
 local readonly, found = false, nil
 if ARGV[8] then
-  local fields = {'g'}
+  local fields = {'g', 'h'}
   for i = 3, #ARGV, 5 do
     fields[#fields + 1] = ARGV[i]
     fields[#fields + 1] = ARGV[i + 4] ~= '' and 'l:' .. sub(ARGV[i], 3) or nil
   end
   found = redis.call('HMGET', hash, unpack(fields))
 elseif ARGV[7] == '' then
-  found = redis.call('HMGET', hash, 'g', ARGV[3])
+  found = redis.call('HMGET', hash, 'g', 'h', ARGV[3])
 else
-  found = redis.call('HMGET', hash, 'g', ARGV[3], 'l:' .. sub(ARGV[3], 3))
+  found = redis.call('HMGET', hash, 'g', 'h', ARGV[3], 'l:' .. sub(ARGV[3], 3))
 end
-local guard, identity, items, texts, changes, granting, at = found[1], nil, {}, {}, {}, false, 1
+local guard, identity, items, texts, changes, granting, at = found[1], nil, {}, {}, {}, false, 2
+local high = found[2] and tonumber(found[2]) or 0 -- the largest token, if it was ahead of the clock: see extend
+if not (high < 9007199254740991) then -- also true for NaN: it is forged
+  high = 0
+end
 local checked, refused, why, start, longest -- what the guard says to all locks, once a lock is free
 for i = 3, #ARGV, 5 do
   local field, value, who = ARGV[i], ARGV[i + 1], ARGV[i + 4]
@@ -106,11 +110,11 @@ for i = 3, #ARGV, 5 do
     elseif not (number >= 0 and number < 9007199254740991) then -- also true for NaN
       item, text = 'e1', 'the number ' .. sub(record, 1, 16) .. ' is too large to count on, or below zero'
     else
-      number = number + 1
+      number = (number < high and high or number) + 1
       if not record or sub(record, 18, 33) ~= start then
-        -- The record is gone or older than the guard, so numbers may be lost. No lost number was above the clock, and
-        -- with a guard none is more recent than the longest lease. So the seed can be rounded down to a multiple of
-        -- 1/64 of the longest lease: nodes whose clocks differ by less usually get equal numbers.
+        -- The record is gone or older than the guard, so numbers may be lost. No lost number was above the clock or high,
+        -- and with a guard none is more recent than the longest lease. So the seed can be rounded down to a multiple
+        -- of 1/64 of the longest lease: nodes whose clocks differ by less usually get equal numbers.
         number = math.max(number, now - now % math.max(math.floor(longest * 1000 / 64), 1))
       end
       record = string.format('%016d %s %016d ', number, start, now + ARGV[i + 2] * 1000) .. value

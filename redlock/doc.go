@@ -70,6 +70,8 @@
 // numbers differ, one more round raises them on a majority before anybody sees the token, so the next majority
 // continues from there. A number that is missing or older than the guard starts from the node's clock in microseconds,
 // which is ahead of every number the node has lost. Numbers are kept for a while after the hold ([WithFenceRetention]).
+// If the clocks were set back, so that a token is ahead of them, that round also tells the nodes the token, and numbers of
+// all locks continue above it.
 //
 // Extend. A majority must confirm that the lock is still ours. Nodes that have lost it are then repaired, with the same
 // checks as for a grant; they have no vote in that round. Without a majority, the lease is lost or its state is unknown;

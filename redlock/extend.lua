@@ -8,9 +8,11 @@
 --          n                the lock is gone
 --          hLEFT and text   held by that value, for LEFT ms
 --          e and text       this library did not write the record; nothing was done
+-- Field h has the largest token that was further ahead of the clock than a guard lasts, because the clock had been set back.
+-- Numbers of all locks continue above it, so a record that is lost or removed takes no number back.
 local t = redis.call('TIME')
 local now, hash, list, locks, sub = t[1] * 1000000 + t[2], KEYS[1], ARGV[1], ARGV[2], string.sub
-local fields, starts, values, n = {'g'}, {}, {}, 1
+local fields, starts, values, n, high = {'g'}, {}, {}, 1, ''
 local at, length = 1, #locks
 while at <= length do
   local lengths = tonumber(sub(locks, at + 29, at + 36))
@@ -27,9 +29,11 @@ local identity, items, texts, changes, m = nil, {}, {}, {}, 0
 local terms, deadline
 for i = 2, n do
   local record, value, start = found[i], values[i], starts[i]
+  local token = sub(locks, start, start + 15)
+  high = token > high and token or high
   local held = record and tonumber(sub(record, 35, 50))
   if held and now < held and sub(record, 52) == value then
-    local token, this = sub(locks, start, start + 15), sub(locks, start + 16, start + 28)
+    local this = sub(locks, start + 16, start + 28)
     if this ~= terms then
       terms = this
       deadline = string.format(' %016d', now + tonumber(sub(terms, 1, 12)) * 1000) .. sub(terms, 13)
@@ -64,6 +68,14 @@ if guard and list ~= '' and sub(guard, 91, 93) == sub(list, 14, 16) then
   if used + tonumber(sub(guard, 78, 89)) / 8 <= ms then
     changes[m + 1] = 'g'
     changes[m + 2] = sub(guard, 1, 94) .. string.format('%013d', ms)
+  end
+end
+local ahead = tonumber(high) - now
+if ahead > 0 and ahead > 1000 * (tonumber(sub(guard or '', 78, 89)) or 0) then
+  local known = redis.call('HGET', hash, 'h')
+  if not known or known < high then
+    changes[#changes + 1] = 'h'
+    changes[#changes + 1] = high
   end
 end
 -- include overwrite

@@ -27,15 +27,36 @@ func TestForgedNumber_IsThatNodesError(t *testing.T) {
 				if second := acquireAndRelease(t, l, "x"); second <= first || second > first+2 {
 					t.Errorf("token %d after %d", second, first)
 				}
+				records.Default.SpoilHighest(t, number, c.Raw()[0])
+				c.Kill(1)
+				mustAcquire(t, l, "z") // all other numbers of that node can be counted on
 				if !inMemory {
 					return
 				}
-				c.Kill(1)
 				_, err := l.TryAcquire(t.Context(), "x")
 				want.Text(t, err, "7001: the number "+number)
 			})
 		})
 	}
+}
+
+// One node whose numbers of all locks start far ahead moves no token, and says so if its grant is needed.
+func TestForgedNumber_OfAllLocksIsThatNodesError(t *testing.T) {
+	bubble.Run(t, 3, func(t *testing.T, c *bubble.Cluster) {
+		l, _ := c.Locker()
+		before := acquireAndRelease(t, l, "x")
+		for _, at := range []time.Time{time.Now().Add(10 * time.Hour), time.UnixMicro(1<<53 - 3)} {
+			records.Default.SpoilHighest(t, fmt.Sprintf("%016d", at.UnixMicro()), c.Raw()[0])
+			for _, name := range []string{"x", "y"} {
+				if token := acquireAndRelease(t, l, name); token > before+5 {
+					t.Errorf("token %d of %s after %d of x", token, name, before)
+				}
+			}
+		}
+		c.Kill(1)
+		_, err := l.TryAcquire(t.Context(), "x")
+		want.Text(t, err, "7001: the number ")
+	})
 }
 
 // An event says, once a minute, which node has an implausible number, however often that node is asked.

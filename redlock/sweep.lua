@@ -5,10 +5,14 @@
 --          cursor; or e and text: records cannot be removed
 local t = redis.call('TIME')
 local now, hash, sub = t[1] * 1000000 + t[2], KEYS[1], string.sub
-local guard = redis.call('HGET', hash, 'g') or ''
+local found = redis.call('HMGET', hash, 'g', 'h')
 -- Another client with longer leases may round its seeds down by more, so keep records for twice the longest lease.
-local longest = tonumber(sub(guard, 78, 89)) or 0
-local before = now - math.max(ARGV[3], 2 * longest) * 1000
+local longest = tonumber(sub(found[1] or '', 78, 89)) or 0
+local past = now - 2000 * longest
+local before = math.min(now - ARGV[3] * 1000, past)
+-- If the clock was set back, a number may still be ahead of it. It stays, unless new numbers start above it: see extend.
+local low, high = string.format('%016d', past), found[2] or ''
+low = low < high and high or low
 local identity, items, texts = nil, {}, {}
 local page = redis.pcall('HSCAN', hash, ARGV[1], 'COUNT', ARGV[2])
 local fields, old = page[2] or {}, {} -- a small hash comes as a whole
@@ -16,7 +20,7 @@ for i = 1, #fields, 2 do
   local kind, value = sub(fields[i], 1, 2), fields[i + 1]
   -- The last one in a line usually promised to be there longest.
   local deadline = kind == 'n:' and tonumber(sub(value, 35, 50)) or kind == 'l:' and (tonumber(sub(value, -16)) or 0)
-  if deadline and deadline < before and #old < 1000 then
+  if deadline and deadline < before and #old < 1000 and (kind == 'l:' or sub(value, 1, 16) <= low) then
     old[#old + 1] = fields[i]
   end
 end

@@ -93,7 +93,7 @@ const uneven = 100
 //
 // Tokens still increase: nodes are only removed, and any majority of those that are left has a node that knows the last
 // token. A minority cannot move a token far: below the limit of believes it can by that much, and above it by
-// uneven with each lease, which is less than the clocks run meanwhile.
+// uneven with each lease of any lock, which is less than the clocks run meanwhile.
 func (j *jury) plausible(voters []int, answers []answer) []int {
 	ahead := func(i int) bool { return j.checkAhead(&answers[i]) != nil }
 	if !slices.ContainsFunc(voters, ahead) {
@@ -124,10 +124,10 @@ func (j *jury) checkAhead(a *answer) error {
 // grow by one. If one node's larger number were accepted, it would raise the numbers of all nodes, and tokens would go
 // back once a majority has dropped them and starts again from its clocks. Numbers within the limit are safe: by that time
 // the clocks are past them. A vote with a larger number counts if a majority backs it, as the only node does.
-func (j *jury) believes(number uint64) bool {
-	if j.size == 1 {
-		return true
-	}
+func (j *jury) believes(number uint64) bool { return j.size == 1 || j.isNear(number) }
+
+// isNear reports whether a number is behind the clocks of a quorum, or hardly ahead of them.
+func (j *jury) isNear(number uint64) bool {
 	now, ok := j.clocks.Median(j.clock.Now())
 	return ok && number <= uint64(now+j.mostAhead().Microseconds())
 }
@@ -150,7 +150,7 @@ func twinOf[T any](i int, answers []quorum.Answer[T]) int {
 type tally struct {
 	yes    int    // votes that count
 	number uint64 // the largest number among them
-	uneven bool   // their numbers differ
+	uneven bool   // their numbers differ, or are ahead of clocks that were set back: a majority must learn the token
 }
 
 func (j *jury) count(answers []answer, timed bool) tally {
@@ -158,7 +158,7 @@ func (j *jury) count(answers []answer, timed bool) tally {
 	var space [usualNodes]int
 	for _, i := range j.voters(space[:0], answers, timed) {
 		n := answers[i].Value.number
-		t.uneven = t.uneven || t.yes > 0 && n != t.number
+		t.uneven = t.uneven || t.yes > 0 && n != t.number || int64(n) > answers[i].Time && !j.isNear(n)
 		t.yes++
 		t.number = max(t.number, n)
 	}

@@ -200,6 +200,12 @@ func (p Prefix) SpoilNumber(t testing.TB, name, text string, node *redis.Client)
 	check(t, node.HSet(t.Context(), p.Hash(), field(name), text+p.get(t, field(name), node)[len(text):]).Err())
 }
 
+// SpoilHighest replaces the largest token that a node has learned, if any, with any text.
+func (p Prefix) SpoilHighest(t testing.TB, text string, node *redis.Client) {
+	t.Helper()
+	check(t, node.HSet(t.Context(), p.Hash(), "h", text).Err())
+}
+
 // HasNumber reports whether a node has a fencing number for a lock.
 func (p Prefix) HasNumber(t testing.TB, name string, node *redis.Client) bool {
 	t.Helper()
