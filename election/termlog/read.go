@@ -5,6 +5,7 @@ import (
 	"context"
 	_ "embed" // for the script
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -16,66 +17,43 @@ import (
 	"github.com/redlockfx/redlockfx/redlock"
 )
 
-// Read returns the newest terms of an election, at most 100, newest first, as a quorum of nodes knows them. This process need
-// not campaign, and may have no Elector. A term is missing if its leader has no [Hooks], or if the nodes could not record it while
-// it lasted. One that has just begun may be missing. The error is [redlock.ErrNoQuorum] if too few nodes answered.
+// Read returns the newest terms of an election, at most 100, newest first, as the nodes say that answer first, at least a majority. This
+// process need not campaign, and may have no Elector. A term is missing if its leader has no [Hooks], or if the nodes could not record it
+// while it lasted. One that has just begun may be missing. A single node with wrong data can show wrong terms; nothing is decided by
+// them. The error is [redlock.ErrNoQuorum] if too few nodes answered.
 func Read(ctx context.Context, locker *redlock.Locker, election string) ([]Record, error) {
 	op, parts := fmt.Sprintf("termlog: terms of %q", election), inside.Of(locker)
 	call := termsScript.Command(1, nil, key(locker, election)).Call(nil)
-	answers, err := ask(ctx, parts.Quorum, op, call, quorum.SameRows[Record])
+	answers, err := ask(ctx, parts.Quorum, op, call)
 	if err != nil {
 		return nil, err
 	}
 	now, known := locker.Time()
-	quorum.DropRows(answers, func(r Record) bool { // otherwise records of the far future would be the newest forever
-		return known && (!parts.Believes(r.Token) || r.Since.After(now.Add(time.Minute)))
-	})
-	enough := parts.Quorum.Enough(len(answers))
-	ends := splitEnds(answers)
-	all := quorum.NewestRows(answers, enough, maxTerms, byToken)
-	all = slices.CompactFunc(all, func(a, b Record) bool { return a.Token == b.Token })
-	for i := range all {
-		all[i] = latestOf(ends[all[i]], enough)
-	}
-	return all, nil
-}
-
-// splitEnds clears Until and Ended in the rows, because nodes differ in them if one of them missed the last record of a term. It
-// returns the original rows, by the cleared row.
-func splitEnds(answers [][]Record) map[Record][]Record {
-	ends := make(map[Record][]Record)
+	terms := make(map[uint64]Record) // by token
 	for _, rows := range answers {
-		for i, r := range rows {
-			rows[i].Until, rows[i].Ended = time.Time{}, false
-			ends[rows[i]] = append(ends[rows[i]], r)
+		for _, r := range rows {
+			if known && (!parts.Believes(r.Token) || r.Since.After(now.Add(time.Minute))) {
+				continue // otherwise records of the far future would be the newest forever
+			}
+			if have, is := terms[r.Token]; !is || r.isLater(have) {
+				terms[r.Token] = r
+			}
 		}
 	}
-	return ends
+	all := slices.SortedFunc(maps.Values(terms), func(a, b Record) int { return cmp.Compare(b.Token, a.Token) })
+	return all[:min(len(all), maxTerms)], nil
 }
 
-// latestOf returns the record of a term with the latest end that enough nodes confirm. A node confirms an end if its own record is
-// as late or later.
-func latestOf(records []Record, enough int) Record {
-	slices.SortFunc(records, func(a, b Record) int {
-		if c := b.Until.Compare(a.Until); c != 0 || a.Ended == b.Ended {
-			return c
-		}
-		if a.Ended {
-			return -1
-		}
-		return 1
-	})
-	return records[min(enough, len(records))-1]
+// isLater reports whether a record was made later than another of the same term. A node may have missed the last one.
+func (r Record) isLater(than Record) bool {
+	return r.Until.After(than.Until) || r.Until.Equal(than.Until) && r.Ended && !than.Ended
 }
 
-// byToken sorts the newest term first.
-func byToken(a, b Record) int { return cmp.Compare(b.Token, a.Token) }
-
-// ask returns the values of a majority of nodes. If their values are not alike, it waits for the other nodes too. If ctx ends first,
-// it returns at once without a result; the calls to the nodes end by the node timeout.
-func ask[T any](ctx context.Context, q *quorum.Quorum, op string, call quorum.Call[T], alike func(a, b *T) bool) (values []T, err error) {
+// ask returns the values of a majority of nodes. If ctx ends first, it returns at once without a result; the calls to the nodes end by
+// the node timeout.
+func ask[T any](ctx context.Context, q *quorum.Quorum, op string, call quorum.Call[T]) (values []T, err error) {
 	round, cause := quorum.Ask(ctx, q, call, func(answers []quorum.Answer[T]) bool {
-		return quorum.IsDecided(q, answers, quorum.Succeeded) && quorum.AreAlike(answers, alike)
+		return quorum.IsDecided(q, answers, quorum.Succeeded)
 	})
 	short, ok := quorum.Collect(q, round.Answers(), func(_ int, a *quorum.Answer[T]) error {
 		if a.Err == nil {
@@ -116,7 +94,7 @@ func readTerms(r *quorum.Reply) (records []Record, err error) {
 			return nil, err
 		}
 		if slices.ContainsFunc(records, func(r Record) bool { return r.Token == record.Token }) {
-			continue // a node has one vote on each term
+			continue // the node was changed by somebody else
 		}
 		records = append(records, record)
 	}

@@ -78,14 +78,14 @@ func record(t *election.Term) {
 	}
 	for retry.Sleep(t.Context(), Every) == nil {
 		r.Until = r.Since.Add(time.Since(t.Since()))
-		_, _ = ask(t.Context(), q, asking, r.call(t), nil)
+		_, _ = ask(t.Context(), q, asking, r.call(t))
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), endWait)
 	defer cancel()
 	// The process may have been paused beyond the end of the term.
 	r.Until = r.Since.Add(min(time.Since(t.Since()), t.Deadline().Sub(t.Since())))
 	r.Ended = true
-	_, _ = ask(ctx, q, asking, r.call(t), nil)
+	_, _ = ask(ctx, q, asking, r.call(t))
 }
 
 const asking = "termlog: record a term"
@@ -103,7 +103,7 @@ func recordStart(t *election.Term, q *quorum.Quorum) (r Record, ok bool) {
 			r = Record{Token: t.Token(), Replica: t.Elector().Identity(), Since: now.Add(-clock.Now().Sub(began))}
 		}
 		if known {
-			if _, err := ask(ctx, q, asking, r.call(t), nil); err == nil {
+			if _, err := ask(ctx, q, asking, r.call(t)); err == nil {
 				return r, true
 			}
 		}

@@ -1,8 +1,6 @@
 package termlog_test
 
 import (
-	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -201,54 +199,15 @@ func TestTerms_GarbageIsTheErrorOfItsNode(t *testing.T) {
 	})
 }
 
-// One node returns another record of the same term, terms of the future, and a hundred past terms.
-func TestTerms_WhatMostNodesHaveCounts(t *testing.T) {
-	for node, slow := range []int{0, 2, 0} { // the liar is slow, or answers beside node 0 or node 1
-		t.Run(fmt.Sprint("node ", node, ", node ", slow, " is slow"), func(t *testing.T) {
-			inBubble(t, 3, func(t *testing.T, c *cluster) {
-				observer := c.candidate("observer")
-				observer.knows() // the nodes' clocks
-				now := time.Now().UnixMicro()
-				for i := range 3 {
-					for n, leader := range []string{"a", "b", "c", "d", "e"} {
-						c.recorded(i, fmt.Sprint(now-1000+int64(n), " ", now-1000, " ", leader))
-					}
-				}
-				var lies []string
-				for i := range int64(100) {
-					lies = append(lies, fmt.Sprint(now-i, " ", now, " liar"))
-				}
-				c.recorded(node, append(lies, fmt.Sprint(now-1000, " ", now-1000, " liar"), fmt.Sprint(now+4e15, " ", now, " liar"),
-					fmt.Sprint(now, " ", now+1e15, " liar"))...)
-				observer.links.Delay(time.Millisecond, slow)
-				known := observer.knows()
-				var others []string
-				for _, term := range known {
-					if term.Replica != "liar" {
-						others = append(others, term.Replica)
-					} else if term.Since.After(time.Now()) || term.Token > uint64(now) {
-						t.Errorf("it has %+v", term)
-					}
-				}
-				if !slices.Equal(others, []string{"e", "d", "c", "b", "a"}) {
-					t.Errorf("of %d terms %v are those that there were", len(known), others)
-				}
-			})
-		})
-	}
-}
-
-func TestTerms_CutShortAreNone(t *testing.T) {
-	inBubble(t, 3, func(t *testing.T, c *cluster) {
+// One node returns terms of the future.
+func TestTerms_NoneOfTheFarFuture(t *testing.T) {
+	inBubble(t, 1, func(t *testing.T, c *cluster) {
 		observer := c.candidate("observer")
-		observer.knows() // the nodes' clocks
+		observer.knows() // the node's clock
 		now := time.Now().UnixMicro()
-		c.recorded(0, fmt.Sprint(now, " ", now, " liar"))
-		observer.links.Delay(nodeTimeout/2, 2)
-		ctx, cancel := context.WithTimeout(t.Context(), nodeTimeout/4)
-		defer cancel()
-		if terms, err := termlog.Read(ctx, observer.locker, "x"); len(terms) > 0 || !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("got %v and %v", terms, err)
+		c.recorded(0, fmt.Sprint(now-1000, " ", now-1000, " a"), fmt.Sprint(now, " ", now+1e15, " liar"))
+		if known := observer.knows(); len(known) != 1 || known[0].Replica != "a" {
+			t.Errorf("it has %+v", known)
 		}
 	})
 }
