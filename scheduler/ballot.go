@@ -30,13 +30,14 @@ type ballot struct {
 	notBefore time.Time         // when the next ballot may be taken
 	failures  int               // ballots in a row that too few nodes promised
 	demands   demands
-	taken     time.Time // when the last ballot was taken
-	older     int       // jobs not yet written under the present ballot
-	warned    bool      // the log says that too few nodes promise
-	absence   string    // why ticks before this term have not run
-	fenced    bool      // the nodes have promised a later leader a larger ballot: nothing can be written any more
-	setBack   bool      // the log says that the nodes' clocks were set back
-	zones     []string  // of which the log says that an earlier leader had other data
+	taken     time.Time       // when the last ballot was taken
+	older     int             // jobs not yet written under the present ballot
+	warned    bool            // the log says that too few nodes promise
+	before    jobstore.Header // of the last leader before this term
+	began     time.Time       // when a majority promised the first ballot, by the nodes' clock
+	fenced    bool            // the nodes have promised a later leader a larger ballot: nothing can be written any more
+	setBack   bool            // the log says that the nodes' clocks were set back
+	zones     []string        // of which the log says that an earlier leader had other data
 }
 
 // takeBallot asks the nodes to promise a new ballot if one is wanted, and returns the pause before the next call. It waits until no
@@ -94,7 +95,7 @@ func (l *loop) promised(taken jobstore.Ballot, promises []jobstore.Promise, err 
 	continues := b.Ballot != "" && l.s.store.Continues(promises, b.promised)
 	b.promised = remember(b.promised, taken)
 	if b.Ballot == "" {
-		b.absence = absence(promises, l.clock.now())
+		b.before, b.began = lastLeader(promises), l.clock.now()
 	}
 	b.Ballot, b.failures, b.warned, b.older = taken, 0, false, len(l.entries)
 	l.writes.seq = 0
@@ -213,19 +214,31 @@ func isKind(err, kind error) bool {
 	return ok && errors.Is(short.Kind, kind)
 }
 
-// absence returns why ticks that came before a term have not run.
-func absence(promises []jobstore.Promise, now time.Time) string {
-	var last time.Time
+// lastLeader returns what the nodes say of the leader that they have promised the largest ballot to.
+func lastLeader(promises []jobstore.Promise) (h jobstore.Header) {
 	for _, p := range promises {
-		if p.Err == nil {
-			last = latest(last, p.Previous.Alive)
+		switch other := p.Previous; {
+		case p.Err != nil:
+		case other.Promised > h.Promised:
+			h = other
+		case other.Promised == h.Promised:
+			h.Alive = latest(h.Alive, other.Alive)
 		}
 	}
+	return h
+}
+
+// absence returns why ticks that came before this term have not run. at is the position of the job's state.
+func (b *ballot) absence(at jobstore.At) string {
 	const layout = time.DateTime
-	if last.IsZero() || last.After(now) {
-		return "no leader until " + now.Format(layout)
+	last, began := b.before.Alive, b.began.Format(layout)
+	switch {
+	case last.IsZero() || last.After(b.began):
+		return "no leader until " + began
+	case b.before.Settled && at.Ballot != "" && at.Ballot < b.before.Promised: // it had written all of its jobs
+		return fmt.Sprintf("%s led until %s, and did not have the job", b.before.Leader.Replica, last.Format(layout))
 	}
-	return "no leader from " + last.Format(layout) + " to " + now.Format(layout)
+	return "no leader from " + last.Format(layout) + " to " + began
 }
 
 func latest(a, b time.Time) time.Time {

@@ -118,6 +118,61 @@ func TestControl_RefusesWhatNobodyKnows(t *testing.T) {
 	})
 }
 
+// The leader says so, on a replica without the job too.
+func TestStatus_SaysWhatATickWaitsFor(t *testing.T) {
+	inBubble(t, 3, func(t *testing.T, c *cluster) {
+		a, viewer := c.leader("a"), c.idle("viewer")
+		job := a.job("job", "*/10 * * * * *", lasting(25*time.Second))
+		job.Overlap = scheduler.Queue
+		a.add(job)
+		c.SleepTo(27 * time.Second)
+		if s := viewer.status("job"); s.Reason != "it waits for a run before it" || c.at(s.ReasonTick) != "20s" || s.Unowned {
+			t.Errorf("status %+v", s)
+		}
+		c.SleepTo(36 * time.Second)
+		if s := viewer.status("job"); s.Reason != "" {
+			t.Errorf("after the run: %+v", s)
+		}
+		a.leaves()
+		b := c.replica("b")
+		b.add(b.job("other", "@yearly", quick))
+		b.leads()
+		time.Sleep(5 * time.Minute) // it tells the nodes with its next poll that it has written all of its jobs
+		if s := viewer.status("job"); s.Reason != "b leads, and does not have the job" || !s.Unowned {
+			t.Errorf("with a leader that does not have it: %+v", s)
+		}
+		b.add(job)
+		time.Sleep(time.Second)
+		if s := viewer.status("job"); s.Unowned {
+			t.Errorf("with a leader that has it: %+v", s)
+		}
+	})
+}
+
+// A leader without the job has led in between.
+func TestHistory_SaysThatTheLeaderDidNotHaveTheJob(t *testing.T) {
+	inBubble(t, 3, func(t *testing.T, c *cluster) {
+		a := c.leader("a")
+		a.add(a.job("job", "0 * * * * *", quick))
+		c.SleepTo(62 * time.Second)
+		a.leaves()
+		other := c.replica("other")
+		other.add(other.job("other", "@yearly", quick))
+		other.leads()
+		c.SleepTo(5 * time.Minute)
+		other.leaves()
+		b := c.replica("b")
+		b.add(b.job("job", "0 * * * * *", quick))
+		b.leads()
+		c.SleepTo(6*time.Minute + time.Second)
+		history, err := b.History(t.Context(), "job", 10)
+		missed := slices.IndexFunc(history, func(r scheduler.Record) bool { return r.State == scheduler.StateMissed })
+		if err != nil || missed < 0 || !strings.Contains(history[missed].Err, "other led until ") {
+			t.Errorf("history %+v, %v", history, err)
+		}
+	})
+}
+
 func TestStatus_SaysWhyATickDidNotRun(t *testing.T) {
 	inBubble(t, 3, func(t *testing.T, c *cluster) {
 		a := c.leader("a")

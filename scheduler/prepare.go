@@ -154,7 +154,7 @@ func (l *loop) prepared(jobs []*entry, promises []jobstore.Promise, err error) {
 
 // begin starts the ticks of a job from the state that the nodes have.
 func (l *loop) begin(e *entry, basis jobstore.Basis, now time.Time) {
-	event := jobmachine.Prepared{Now: now, Basis: basis, Absence: l.ballot.absence,
+	event := jobmachine.Prepared{Now: now, Basis: basis, Absence: l.ballot.absence(basis.At),
 		Unnoticed: l.s.pollEvery() + jobmachine.LateTolerance}
 	if basis.Known && basis.State.Plan != e.job.plan {
 		if before, _, err := parsePlan(basis.State.Plan, nil); err == nil {

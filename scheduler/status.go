@@ -282,9 +282,9 @@ func (st *Status) due(v *jobstore.View, own *job, now time.Time) {
 		st.Reason = "nobody leads"
 	case v.Left:
 		st.Reason = st.Leader + " leads, and does not have the job"
-	case st.Running && own != nil && own.Overlap != Skip && own.Overlap != Allow:
-		st.Reason = "it waits for the run under way"
+	case v.State.Waits != "":
+		st.Reason = v.State.Waits
 	default:
-		st.Reason = st.Leader + " leads, has the job, and has not started it: it finds no quorum for its writes, lacks a right, or waits for a run of an earlier leader"
+		st.Reason = st.Leader + " leads, has the job, and has not started it: it finds no quorum for its writes, or lacks a right"
 	}
 }

@@ -49,6 +49,7 @@ type draft struct {
 
 func newDraft(m *Machine, due Due) *draft {
 	d := &draft{m: m, due: due, state: m.stored.State, runs: m.runs}
+	d.state.Waits = ""
 	d.state.Open = slices.Clone(m.stored.State.Open)
 	return d
 }
@@ -331,10 +332,19 @@ func (d *draft) isAlone() bool { return len(d.m.runs) == 0 && len(d.starts) == 0
 // hasRoom reports whether the state can have one more open run.
 func (d *draft) hasRoom() bool { return len(d.state.Open) < jobstore.MaxOpen }
 
-// block makes something wait until the runs under way have returned.
+// block makes something wait until the runs under way have returned. The state says why, for people.
 func (d *draft) block() {
 	d.blocks = true
 	d.asks = d.m.mayGoOn()
+	switch {
+	case d.asks:
+		d.state.Waits = "it waits until no run of an earlier leader is under way"
+	case !d.hasRoom():
+		d.state.Waits = "it waits for room: " + strconv.Itoa(len(d.state.Open)) + " runs are open"
+	default:
+		d.state.Waits = "it waits for a run before it"
+	}
+	d.changed = d.changed || d.state.Waits != d.m.stored.State.Waits
 }
 
 // wait makes something that is due since an instant wait until the runs under way have returned. With Replace it also cancels the

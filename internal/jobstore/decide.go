@@ -179,7 +179,8 @@ func onlyEnds(s, older State) bool {
 			return false
 		}
 	}
-	older.Open, older.Skipped, older.Last, older.LastOK, older.ByHand, older.Failures = s.Open, s.Skipped, s.Last, s.LastOK, s.ByHand, s.Failures
+	older.Open, older.Waits, older.Skipped, older.Last, older.LastOK = s.Open, s.Waits, s.Skipped, s.Last, s.LastOK
+	older.ByHand, older.Failures = s.ByHand, s.Failures
 	return bytes.Equal(s.append(nil), older.append(nil))
 }
 

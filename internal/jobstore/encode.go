@@ -64,6 +64,9 @@ func (s *State) append(to []byte) []byte {
 	if !s.NotRun.Tick.IsZero() {
 		w.word("notrun", millis(s.NotRun.Tick), escape(cut(s.NotRun.Reason)))
 	}
+	if s.Waits != "" {
+		w.word("waits", escape(cut(s.Waits)))
+	}
 	for _, o := range s.Open {
 		timeout := ""
 		if o.Timeout != 0 {
@@ -133,6 +136,8 @@ func decodeState(text string) (State, error) {
 			s.Missed = v.int()
 		case "notrun":
 			s.NotRun = NotRun{Tick: v.millis(), Reason: v.text()}
+		case "waits":
+			s.Waits = v.text()
 		case "open":
 			s.Open = append(s.Open, Open{
 				Slot: v.slot(), ID: v.next(), Attempt: v.int(), Tries: v.int(), Token: v.uint(), Replica: v.text(),

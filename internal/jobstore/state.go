@@ -16,6 +16,7 @@ type State struct {
 	Trigger  Setting   // the newest that the leader has learned of, while its run waits
 	Missed   int       // all missed ticks
 	NotRun   NotRun    // the newest tick that did not run; zero if a newer one was opened
+	Waits    string    // why ticks after the mark, or runs to repeat, wait; empty: as far as the leader knew, none did
 	Open     []Open    // runs without an end, in the order in which they were opened
 	Skipped  Record    // skipped ticks that no row of the history has yet; its State is empty if there are none
 	Last     Record    // the newest run that has ended; its State is empty if there is none
