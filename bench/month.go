@@ -56,7 +56,7 @@ func (w *writer) prepare(ctx context.Context, jobs []string) {
 	ctx, cancel := context.WithTimeoutCause(ctx, untilServed, errors.New("the nodes do not serve a writer of jobs"))
 	defer cancel()
 	for {
-		w.ballot = jobstore.NewBallot(time.Now())
+		w.ballot = jobstore.NewBallot(0, time.Now())
 		_, err := w.store.Prepare(ctx, w.ballot, jobstore.Leader{Token: 1, Replica: "pod-7f9c6d5b4-x2x4z/1"}, jobs)
 		must(receive(ctx, time.After(settling))) // the slowest node has answered
 		if err == nil {

@@ -289,11 +289,11 @@ func useJobs(t *testing.T, s *jobstore.Store) error {
 	const job, ticks = "report", 62
 	ctx := t.Context()
 	leader := jobstore.Leader{Token: 1, Replica: "me"}
-	ballot := jobstore.NewBallot(time.Now())
+	ballot := jobstore.NewBallot(0, time.Now())
 	_, err := s.Prepare(ctx, ballot, leader, []string{job})
 	if errors.Is(err, jobstore.ErrYoung) { // a young node serves only later ballots
 		time.Sleep(jobstore.Ahead)
-		ballot = jobstore.NewBallot(time.Now())
+		ballot = jobstore.NewBallot(0, time.Now())
 		_, err = s.Prepare(ctx, ballot, leader, []string{job})
 	}
 	if err != nil {
@@ -324,7 +324,7 @@ func useJobs(t *testing.T, s *jobstore.Store) error {
 	if historyErr == nil && len(rows) >= ticks {
 		errs = append(errs, fmt.Errorf("%d rows are kept", len(rows)))
 	}
-	other := jobstore.NewBallot(time.Now()) // of a leader without the job
+	other := jobstore.NewBallot(0, time.Now()) // of a leader without the job
 	_, promiseErr := s.Prepare(ctx, other, jobstore.Leader{Token: 2, Replica: "other"}, nil)
 	_, settledErr := s.Poll(ctx, other, true, nil)
 	forgetErr := s.Forget(ctx, job, time.Minute)

@@ -24,6 +24,7 @@ type ballot struct {
 	jobstore.Ballot
 	own       []jobstore.Ballot // the newest ballots that this term has taken
 	promised  []jobstore.Ballot // those of them that a majority is known to have promised
+	epoch     int               // of the next ballot
 	above     time.Time         // the next ballot's instant, by the nodes' clock, must be after this one
 	wanted    time.Time         // when the leader needs a larger ballot; zero: it does not
 	taking    bool              // the nodes are being asked to promise a ballot; no write is under way meanwhile
@@ -57,7 +58,7 @@ func (l *loop) takeBallot(now time.Time) time.Duration {
 	if !at.After(b.above) {
 		at = b.above.Add(time.Microsecond)
 	}
-	taken := jobstore.NewBallot(at)
+	taken := jobstore.NewBallot(b.epoch, at)
 	b.taking, b.wanted = true, time.Time{}
 	b.own = remember(b.own, taken)
 	b.demands.taken()
@@ -88,8 +89,11 @@ func remember(ballots []jobstore.Ballot, b jobstore.Ballot) []jobstore.Ballot {
 func (l *loop) promised(taken jobstore.Ballot, promises []jobstore.Promise, err error) {
 	b := &l.ballot
 	b.taking = false
+	epoch := max(b.epoch, l.s.store.Epoch(taken, promises))
+	isLarger := epoch > b.epoch
+	b.epoch = epoch
 	if err != nil {
-		l.notPromised(err)
+		l.notPromised(err, isLarger)
 		return
 	}
 	continues := b.Ballot != "" && l.s.store.Continues(promises, b.promised)
@@ -125,10 +129,15 @@ func (l *loop) promised(taken jobstore.Ballot, promises []jobstore.Promise, err 
 // leader may have a million jobs.
 func (l *loop) isSettled() bool { return l.ballot.older == 0 }
 
-// notPromised schedules another attempt, or ends the term if the nodes serve a later leader.
-func (l *loop) notPromised(err error) {
+// notPromised schedules another attempt, at once if the next ballot is of a larger epoch. It ends the term if the nodes serve a later
+// leader.
+func (l *loop) notPromised(err error, isLarger bool) {
 	b := &l.ballot
 	if l.isFenced(err) {
+		return
+	}
+	if isLarger {
+		l.wantBallot(time.Now())
 		return
 	}
 	b.failures++

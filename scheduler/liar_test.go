@@ -123,7 +123,7 @@ func TestLiar_FewBallots(t *testing.T) {
 		"it has promised a larger ballot to an earlier leader, and publishes": func(c *cluster) func() {
 			return func() {
 				if h := c.Node(2).HGet(hash, ""); len(h) > 92 {
-					ahead := fmt.Sprintf("%016dffffffffff", time.Now().Add(time.Second).UnixMicro())
+					ahead := fmt.Sprintf("000000%016dffff", time.Now().Add(time.Second).UnixMicro())
 					c.Node(2).HSet(hash, "", h[:32]+ahead+h[58:92]+"1:earlier")
 				}
 				c.Node(2).Publish(hash, "p x")
@@ -275,7 +275,7 @@ func TestLiar_WhetherSomebodyLeads(t *testing.T) {
 		c.SleepTo(30 * time.Second)
 		lie := func(alive time.Time) {
 			h := c.Node(2).HGet(hash, "")
-			ballot := fmt.Sprintf("%016dffffffffff", time.Now().Add(time.Second).UnixMicro())
+			ballot := fmt.Sprintf("000000%016dffff", time.Now().Add(time.Second).UnixMicro())
 			c.Node(2).HSet(hash, "", h[:32]+ballot+h[58:73]+fmt.Sprintf("%016d", alive.UnixMicro())+h[89:])
 		}
 		b.links.Delay(time.Millisecond, 0) // so that the liar's answer is used

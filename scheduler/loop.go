@@ -84,7 +84,7 @@ func (s *Scheduler) lead(ctx context.Context) {
 
 func (s *Scheduler) newLoop(ctx context.Context, term *election.Term) *loop {
 	l := &loop{
-		s: s, term: term, id: jobstore.NewBallot(time.Now()).ID(), stopping: ctx,
+		s: s, term: term, id: jobstore.NewID(), stopping: ctx,
 		log:     s.log.With(zap.Uint64("term", term.Token())),
 		clock:   nodesClock{locker: s.elector.Locker(), wall: s.parts.Clock.Wall, report: s.reportSkew},
 		inbox:   newInbox(),

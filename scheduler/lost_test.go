@@ -170,7 +170,7 @@ func (r *replica) rival(token uint64) *rival {
 // prepares makes the nodes promise a new ballot to the rival.
 func (v *rival) prepares(jobs ...string) (jobstore.Ballot, []jobstore.Promise) {
 	v.c.T.Helper()
-	ballot := jobstore.NewBallot(time.Now())
+	ballot := jobstore.NewBallot(0, time.Now())
 	promises, err := v.Prepare(v.c.T.Context(), ballot, v.leader, jobs)
 	v.c.must(err)
 	return ballot, promises

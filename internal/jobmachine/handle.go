@@ -13,7 +13,7 @@ func (e Prepared) apply(m Machine) (Machine, Effects) {
 	switch {
 	case m.isNew: // its ticks begin now
 		m.stored.State = jobstore.State{Since: e.Now, Plan: m.job.Plan, Mark: later(e.Now, e.Basis.Floor)}
-	case isFirst || e.Basis.Known && e.Basis.IsAfter(&m.stored): // otherwise nobody has written after this leader
+	case isFirst || e.Basis.Known && e.Basis.At.IsAfter(m.stored.At): // otherwise nobody has written after this leader
 		m.stored = e.Basis.Written
 	}
 	if e.Basis.Lost {

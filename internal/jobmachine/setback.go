@@ -55,7 +55,6 @@ func stateSetBack(s jobstore.State, now time.Time, unnoticed time.Duration) jobs
 		s.Mark, s.Reading, s.Ran = mark, time.Time{}, ran
 	}
 	s.Gaps = nil
-	s.SetBacks++
 	s.Since, s.Manual, s.Lost = earlier(s.Since, now), earlier(s.Manual, now), earlier(s.Lost, now)
 	s.Pause = settingSetBack(s.Pause, now)
 	if s.NotRun.Tick.After(now) {

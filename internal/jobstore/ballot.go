@@ -8,16 +8,29 @@ import (
 	"time"
 )
 
-// Ballot is the number under which a leader writes. A leader may take several. A ballot consists of the time when it was taken, in
-// 16 digits (µs by the nodes' clocks), and ten random hexadecimal digits. Ballots are ordered as texts. The zero value is the
-// smallest.
+// Ballot is the number under which a leader writes. A leader may take several. A ballot consists of its epoch, in 6 digits, of the
+// time when it was taken, in 16 digits (µs by the nodes' clocks), and of four random hexadecimal digits. Ballots are ordered as texts.
+// The zero value is the smallest.
 type Ballot string
 
-const ballotLen = 26
+const (
+	epochLen  = 6
+	ballotLen = 26
+	maxEpoch  = 999_999
+)
 
-// NewBallot returns a new ballot, taken at an instant of the nodes' clocks.
-func NewBallot(at time.Time) Ballot {
-	return Ballot(fmt.Sprintf("%016d", max(at.UnixMicro(), 0)) + random(5))
+// NewBallot returns a new ballot of an epoch, taken at an instant of the nodes' clocks.
+func NewBallot(epoch int, at time.Time) Ballot {
+	return Ballot(fmt.Sprintf("%0*d%016d", epochLen, min(epoch, maxEpoch), max(at.UnixMicro(), 0)) + random(2))
+}
+
+// Epoch returns how often the nodes' clocks had been set back, as far as the leader knew.
+func (b Ballot) Epoch() int {
+	if len(b) != ballotLen {
+		return 0
+	}
+	epoch, _ := strconv.Atoi(string(b[:epochLen]))
+	return epoch
 }
 
 // Time returns when the ballot was taken.
@@ -25,12 +38,12 @@ func (b Ballot) Time() time.Time {
 	if len(b) != ballotLen {
 		return time.Time{}
 	}
-	us, _ := strconv.ParseInt(string(b[:16]), 10, 64)
+	us, _ := strconv.ParseInt(string(b[epochLen:epochLen+16]), 10, 64)
 	return timeOf(us)
 }
 
-// ID returns the random digits.
-func (b Ballot) ID() string { return string(b[16:]) }
+// NewID returns ten random hexadecimal digits.
+func NewID() string { return random(5) }
 
 // random returns 2n hexadecimal digits.
 func random(n int) string {

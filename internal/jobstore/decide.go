@@ -139,7 +139,7 @@ func (f *Found) contradicts(chosen *Found) error {
 
 // take keeps the state that was written last.
 func (b *Basis) take(f Found) {
-	if f.Kind != None && (!b.Known || f.IsAfter(&b.Written)) {
+	if f.Kind != None && (!b.Known || f.At.IsAfter(b.At)) {
 		b.Known, b.Written = true, f.Written
 	}
 }
@@ -155,7 +155,7 @@ func (b *Basis) dropUnchosen(present []Found, majority int) {
 				same++
 			}
 		}
-		if same >= majority && b.At != f.At && !f.IsAfter(&b.Written) && !onlyEnds(b.State, f.State) {
+		if same >= majority && b.At.IsAfter(f.At) && !onlyEnds(b.State, f.State) {
 			b.Written = f.Written
 			return
 		}
@@ -209,6 +209,29 @@ func (s *Store) Continues(promises []Promise, own []Ballot) bool {
 		}
 	}
 	return n >= s.config.Quorum.Majority()
+}
+
+// Epoch returns the epoch of the next ballot: the largest one that a majority has promised. A single node's larger epoch counts for one
+// more, because its clock may have been set back, and not for more, because it may lie. A leader that needs this node takes several
+// ballots.
+func (s *Store) Epoch(taken Ballot, promises []Promise) int {
+	var all []int
+	for _, p := range promises {
+		if fenced, ok := errors.AsType[*FencedError](p.Err); ok {
+			all = append(all, fenced.Header.Promised.Epoch())
+		} else if p.Err == nil {
+			all = append(all, taken.Epoch())
+		}
+	}
+	slices.Sort(all)
+	epoch := taken.Epoch()
+	if n := len(all) - s.config.Quorum.Majority(); n >= 0 {
+		epoch = max(epoch, all[n])
+	}
+	if len(all) > 0 && all[len(all)-1] > epoch {
+		epoch++
+	}
+	return epoch
 }
 
 // newest returns b if it is newer than a and not from the future, and otherwise a. A single node with a wrong clock must not decide.

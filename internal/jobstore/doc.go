@@ -10,7 +10,10 @@
 // stored is decided: a run may start once a majority has stored a state in which the run is open.
 //
 // A node refuses a ballot or a high-water mark that is more than 2 s ahead of its clock ([Ahead]). So everything that it has served
-// is below its present clock + 2 s.
+// is below its present clock + 2 s, unless its clock was set back.
+//
+// The first part of a ballot is its epoch. A node whose clock was set back below the ballot that it has promised serves only ballots of
+// a later epoch. The leader takes the largest epoch that a majority has promised ([Store.Epoch]). So ballots increase over a set-back.
 //
 // # Nodes that lost their state
 //
@@ -55,9 +58,8 @@
 // # Clocks that are set back
 //
 // If a majority has a job from the future, it stored that by clocks that have been set back since. The leader goes on from these
-// states ([Basis.SetBack]) and writes them again without times of the future. Its ballot is taken by the present clock, so it may be
-// smaller than those of these states. Therefore a state counts how often the clocks were set back, and a state with a larger count is
-// the later one, whatever its ballot. Ticks keep their names: State.Ran has those that may have been opened and come again.
+// states ([Basis.SetBack]) and writes them again without times of the future. Ticks keep their names: State.Ran has those that may
+// have been opened and come again.
 //
 // # Why a tick starts once
 //

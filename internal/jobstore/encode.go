@@ -103,9 +103,6 @@ func (s *State) append(to []byte) []byte {
 	if s.Ran != (Range{}) {
 		w.word("ran", millis(s.Ran.After), millis(s.Ran.UpTo))
 	}
-	if s.SetBacks != 0 {
-		w.word("setbacks", strconv.Itoa(s.SetBacks))
-	}
 	return w
 }
 
@@ -162,8 +159,6 @@ func decodeState(text string) (State, error) {
 			s.Gaps = append(s.Gaps, Range{v.millis(), v.millis()})
 		case "ran":
 			s.Ran = Range{v.millis(), v.millis()}
-		case "setbacks":
-			s.SetBacks = v.int()
 		}
 		if v.err != nil {
 			return State{}, fmt.Errorf("the state of the job cannot be read: %.80q: %w", word, v.err)

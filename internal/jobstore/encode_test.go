@@ -28,7 +28,7 @@ func full(start time.Time) jobstore.State {
 			{Slot: jobstore.Slot{At: at(time.Second), Manual: true}, ID: "ef", Attempt: 2, Tries: 1, Late: true, Returned: true, Timeout: time.Minute},
 		},
 		Skipped: jobstore.Record{Slot: jobstore.Slot{At: at(0)}, State: jobstore.StateSkipped, Ticks: 3, From: at(-time.Hour)}, Last: failed, LastOK: ok, Failures: 4,
-		Gaps: []jobstore.Range{{After: at(-time.Hour), UpTo: at(0)}, {After: at(time.Second), UpTo: at(time.Minute)}}, Ran: jobstore.Range{After: at(0), UpTo: at(time.Hour)}, SetBacks: 2,
+		Gaps: []jobstore.Range{{After: at(-time.Hour), UpTo: at(0)}, {After: at(time.Second), UpTo: at(time.Minute)}}, Ran: jobstore.Range{After: at(0), UpTo: at(time.Hour)},
 	}
 }
 

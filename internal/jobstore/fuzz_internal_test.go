@@ -10,7 +10,7 @@ import (
 
 // Whatever a node returns is decoded without harm. The result can be encoded as JSON, and stored again.
 func FuzzReplies(f *testing.F) {
-	const clock, entry = "1700000000 250 0123456789abcde ", "0000000000000000------------0000000001000000e6d127e2e0" +
+	const clock, entry = "1700000000 250 0123456789abcde ", "0000000000000000------------0000000000000001000000e6d1" +
 		"00000001" + "1795593206000" + "0000000000000000000000" + "o02"
 	const setting = "0001700000000000a1b2c3,1,ann,pod"
 	f.Add(clock+"p5 v3", "1 0000000000000001 ------------ ", "0", entry+"since=1 mark=1", setting, setting)
@@ -25,7 +25,7 @@ func FuzzReplies(f *testing.F) {
 	f.Add(clock+"h5 c2", "", "job", "17", "other", "1e308")
 	f.Add(clock+"h5 k3", "", "t1,ok,a", "m1,missed,,,1,x", "t"+setting, "p"+setting)
 	f.Add(clock+"h5 o", "", setting, "", "", "")
-	f.Add(clock+"r5", "1 0000000000000001 ------------ 1700000000000000e6d127e2e0 0 0 0 7:pod", "", "", "", "")
+	f.Add(clock+"r5", "1 0000000000000001 ------------ 0000001700000000000000e6d1 0 0 0 7:pod", "", "", "", "")
 	f.Fuzz(func(t *testing.T, line, a, b, c, d, e string) {
 		reply := func() *quorum.Reply {
 			r, err := quorum.ParseReply([]any{line, a, b, c, d, e})

@@ -77,7 +77,7 @@ func (c *cluster) stored() *writer {
 // prepare takes a new ballot and prepares jobs under it.
 func (w *writer) prepare(jobs ...string) ([]jobstore.Promise, error) {
 	time.Sleep(time.Millisecond) // so that the ballot is larger than the last one
-	w.ballot, w.seq = jobstore.NewBallot(time.Now()), 0
+	w.ballot, w.seq = jobstore.NewBallot(0, time.Now()), 0
 	return w.Prepare(context.Background(), w.ballot, jobstore.Leader{Token: 7, Replica: w.name}, jobs)
 }
 

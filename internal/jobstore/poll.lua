@@ -13,7 +13,7 @@ local age = string.format('%d', now - tonumber(marker))
 if sub(header, 33, 58) > ARGV[4] then
   items[1], texts[1] = 'r' .. age, header
   return answer()
-elseif tonumber(sub(ARGV[4], 1, 16)) <= tonumber(marker) + ahead then -- serve this leader only under a larger ballot
+elseif tonumber(sub(ARGV[4], 7, 22)) <= tonumber(marker) + ahead then -- serve this leader only under a larger ballot
   items[1] = 's' .. age
   return answer()
 elseif ARGV[5] == '1' and not redis.call('ZRANGEBYLEX', KEYS[3], '-', '+', 'LIMIT', 0, 1)[1] then

@@ -9,20 +9,27 @@ local ballot, leader = ARGV[4], ARGV[5]
 local kept = header
 if began then
   local floor = kept and not far(sub(kept, 60, 72) .. '000') and sub(kept, 60, 72) or string.rep('0', 13)
-  header = string.format('2 %016d %s %s %s %s 0 ', began, ident, string.rep('0', 26), floor, string.rep('0', 16))
+  local promised = string.rep('0', 26)
+  local epoch, taken = tonumber(sub(kept or '', 33, 38)), tonumber(sub(kept or '', 39, 54))
+  if epoch and taken and taken <= now + ahead then
+    promised = sub(kept, 33, 58)
+  elseif epoch and taken and epoch < 999999 then -- the clock was set back: serve no ballot of this epoch any more
+    promised = string.format('%06d', epoch + 1) .. string.rep('0', 20)
+  end
+  header = string.format('2 %016d %s %s %s %s 0 ', began, ident, promised, floor, string.rep('0', 16))
   redis.call('HSET', jobs, '', header)
   redis.call('HSET', hash, ARGV[3], sub(header, 3, 18))
 end
-local at, promised = tonumber(sub(ballot, 1, 16)), sub(header, 33, 58)
+local at, promised = tonumber(sub(ballot, 7, 22)), sub(header, 33, 58)
 local age = string.format('%d', now - tonumber(sub(header, 3, 18)))
-if at > now + ahead then
+if promised > ballot then
+  items[1], texts[1] = 'r' .. age, header
+  return answer()
+elseif at > now + ahead then
   items[1] = 'a' .. age
   return answer()
 elseif at <= tonumber(sub(header, 3, 18)) + ahead then
   items[1] = 's' .. age
-  return answer()
-elseif promised > ballot then
-  items[1], texts[1] = 'r' .. age, header
   return answer()
 end
 redis.call('HSET', jobs, '', sub(header, 1, 32) .. ballot .. sub(header, 59, 73) .. string.format('%016d 0 ', now) .. leader)

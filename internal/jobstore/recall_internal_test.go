@@ -16,7 +16,7 @@ func TestRecall(t *testing.T) {
 	none := func(began int) Promise {
 		return Promise{Time: at(60), Began: at(began), Jobs: []Found{{}}}
 	}
-	knows := Promise{Time: at(60), Began: at(0), Jobs: []Found{{Kind: Present, Written: Written{At: At{NewBallot(at(5)), 1}}}}}
+	knows := Promise{Time: at(60), Began: at(0), Jobs: []Found{{Kind: Present, Written: Written{At: At{NewBallot(0, at(5)), 1}}}}}
 	away := Promise{Err: quorum.ErrNoAnswer}
 	s := New(Config{Quorum: quorum.New(make([]redis.UniversalClient, 3), make([]string, 3), quorum.Config{})})
 	for name, test := range map[string]struct {
@@ -38,7 +38,7 @@ func TestRecall(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 			continue
 		}
-		v := &View{At: At{NewBallot(at(test.written)), 1}, State: State{Mark: at(test.mark)},
+		v := &View{At: At{NewBallot(0, at(test.written)), 1}, State: State{Mark: at(test.mark)},
 			Pause: Setting{Version: at(15).UnixMicro(), On: true}}
 		got := b.Recall(v, at(60))
 		if got != test.recalled || b.Lost != test.lost || got && (!b.Pause.On || !b.State.Mark.Equal(at(test.mark)) || b.Floor.IsZero()) {

@@ -4,7 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strconv"
+	"strings"
 	"time"
 )
 
@@ -15,14 +15,13 @@ func (f *Found) aheadBy(now time.Time) (by time.Duration, err error) {
 	if f.Kind == None {
 		return by, nil
 	}
-	taken, err := strconv.ParseInt(string(f.At.Ballot[:16]), 10, 64)
-	if err != nil {
+	if strings.Trim(string(f.At.Ballot[:ballotLen-4]), "0123456789") != "" {
 		return 0, fmt.Errorf("the ballot of its state, %q, is none", f.At.Ballot)
 	}
 	for _, t := range []struct {
 		what string
 		at   time.Time
-	}{{"its mark", f.State.Mark}, {"a time in its state", f.State.newest()}, {"the ballot of its state", timeOf(taken)}} {
+	}{{"its mark", f.State.Mark}, {"a time in its state", f.State.newest()}, {"the ballot of its state", f.At.Ballot.Time()}} {
 		ahead := t.at.Sub(now)
 		if by = max(by, ahead); ahead > Ahead && err == nil {
 			err = fmt.Errorf("%s is %w, by %v", t.what, ErrAhead, ahead)

@@ -2,7 +2,6 @@ package jobstore
 
 import (
 	"errors"
-	"fmt"
 	"testing"
 	"time"
 
@@ -15,7 +14,7 @@ import (
 func TestDecide_StatesOfTheFuture(t *testing.T) {
 	start := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	now := start.Add(time.Hour)
-	ballot := NewBallot(start)
+	ballot := NewBallot(0, start)
 	knows := func(mark, seq int) Promise {
 		text := State{Mark: start.Add(time.Duration(mark) * time.Hour)}
 		f := raw{kind: Stale, at: At{ballot, seq}, state: string(text.append(nil))}
@@ -72,23 +71,24 @@ func TestDecide_StatesOfTheFuture(t *testing.T) {
 	}
 }
 
-// Ballots that are taken after the clocks were set back are smaller than those before.
-func TestDecide_AStateAfterASetBackIsTheLaterOne(t *testing.T) {
-	found := func(ballot Ballot, back, mark int) Promise {
-		return Promise{Jobs: []Found{{Kind: Present, text: fmt.Sprint(ballot, back, mark),
-			Written: Written{At{Ballot: ballot, Seq: 1}, State{SetBacks: back, Mark: timeOf(int64(mark))}}}}}
-	}
+// A leader takes the largest epoch that a majority has promised. A single node raises it by one at most.
+func TestEpoch(t *testing.T) {
+	taken := NewBallot(2, time.Time{})
 	s := New(Config{Quorum: quorum.New(make([]redis.UniversalClient, 3), make([]string, 3), quorum.Config{})})
-	away := Promise{Err: quorum.ErrNoAnswer}
-	for name, nodes := range map[string][]Promise{
-		"one of two":                         {found("b", 0, 1), found("a", 1, 2), away},
-		"one of three":                       {found("b", 0, 1), found("a", 1, 2), found("c", 0, 1)},
-		"a majority":                         {found("a", 1, 2), found("b", 0, 1), found("a", 1, 2)},
-		"the other one is of another time":   {found("a", 1, 2), found("b", 0, 9), away},
-		"only one node has a later set back": {found("a", 1, 2), found("0", 2, 9), found("a", 1, 2)},
+	node := func(epoch int) Promise {
+		return Promise{Err: &FencedError{Header: Header{Promised: NewBallot(epoch, time.Time{})}}}
+	}
+	away, good := Promise{Err: quorum.ErrNoAnswer}, Promise{}
+	for want, all := range map[int][][]Promise{
+		2: {{good, good, good}, {good, good, node(1)}, {node(0), away, away}, {away, away, away}},
+		3: {{good, good, node(3)}, {good, good, node(maxEpoch)}, {node(3), node(3), good}, {node(7), away, away}, {node(7), good, away}},
+		4: {{node(3), node(7), node(1)}, {node(4), node(4), node(4)}},
+		7: {{node(7), node(7), good}, {node(7), away, node(7)}},
 	} {
-		if got, err := s.Decide(nodes, 0); err != nil || !got.State.Mark.Equal(timeOf(2)) {
-			t.Errorf("%s: %+v, %v", name, got, err)
+		for _, promises := range all {
+			if got := s.Epoch(taken, promises); got != want {
+				t.Errorf("%d instead of %d: %v", got, want, promises)
+			}
 		}
 	}
 }

@@ -27,24 +27,14 @@ type State struct {
 	Lost     time.Time // when a leader found that a majority had lost the job; zero: never
 
 	// These matter only if the nodes' clocks are set back, so that instants come a second time.
-	Gaps     []Range // recent ranges of ticks up to the mark that no leader has opened
-	Ran      Range   // ticks after the mark that may have been opened before the clocks were set back
-	SetBacks int     // how often the clocks were set back
+	Gaps []Range // recent ranges of ticks up to the mark that no leader has opened
+	Ran  Range   // ticks after the mark that may have been opened before the clocks were set back
 }
 
 // Written is a state, and its position in the order of the writes of its job.
 type Written struct {
 	At    At
 	State State
-}
-
-// IsAfter reports whether w was written after another state. When the nodes' clocks have been set back, ballots begin again below
-// the earlier ones.
-func (w *Written) IsAfter(other *Written) bool {
-	if w.State.SetBacks != other.State.SetBacks {
-		return w.State.SetBacks > other.State.SetBacks
-	}
-	return w.At.IsAfter(other.At)
 }
 
 // Range is a range of instants: after one and up to the other.

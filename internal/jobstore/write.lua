@@ -14,7 +14,7 @@ if began then
   items[1] = 'u' .. string.format('%d', now - began)
   return answer()
 end
-local at, promised = tonumber(sub(ballot, 1, 16)), sub(header, 33, 58)
+local at, promised = tonumber(sub(ballot, 7, 22)), sub(header, 33, 58)
 local age = string.format('%d', now - tonumber(marker))
 if at > now + ahead then
   items[1] = 'a' .. age

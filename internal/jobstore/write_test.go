@@ -139,7 +139,7 @@ func TestWrite_WhereANodeWasNotPrepared(t *testing.T) {
 func TestWrite_NothingAheadOfTheClock(t *testing.T) {
 	inBubble(t, 3, func(t *testing.T, c *cluster) {
 		a := c.writer("a")
-		ahead := jobstore.NewBallot(time.Now().Add(3 * time.Second))
+		ahead := jobstore.NewBallot(0, time.Now().Add(3*time.Second))
 		_, err := a.Prepare(t.Context(), ahead, jobstore.Leader{}, nil)
 		want.Text(t, err, "the ballot is ahead of the node's clock")
 		want.Err(t, err, jobstore.ErrNoQuorum)
@@ -148,7 +148,7 @@ func TestWrite_NothingAheadOfTheClock(t *testing.T) {
 		a.mustWrite(now + jobstore.Ahead - 100*time.Millisecond)
 		want.Text(t, a.write(now+jobstore.Ahead+100*time.Millisecond, true), "the mark is ahead of the node's clock")
 		time.Sleep(timeout)
-		a.ballot = jobstore.NewBallot(time.Now().Add(3 * time.Second))
+		a.ballot = jobstore.NewBallot(0, time.Now().Add(3*time.Second))
 		want.Text(t, a.write(10*time.Second, true), "the ballot is ahead of the node's clock")
 	})
 }
