@@ -54,7 +54,11 @@ func (s *Scheduler) recallFrom(ctx context.Context) {
 func (s *Scheduler) see(v *jobstore.View) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.jobs[v.Job] != nil && (s.seen[v.Job] != nil || len(s.seen) < maxFollowed) {
+	before := s.seen[v.Job]
+	if before != nil && before.At.IsAfter(v.At) {
+		return
+	}
+	if s.jobs[v.Job] != nil && (before != nil || len(s.seen) < maxFollowed) {
 		s.seen[v.Job] = v
 	}
 }

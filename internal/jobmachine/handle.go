@@ -12,7 +12,8 @@ func (e Prepared) apply(m Machine) (Machine, Effects) {
 	m.isNew = isFirst && !e.Basis.Known
 	switch {
 	case m.isNew: // its ticks begin now
-		m.stored.State = jobstore.State{Since: e.Now, Plan: m.job.Plan, Mark: later(e.Now, e.Basis.Floor)}
+		m.stored.State = jobstore.State{Since: e.Now, Plan: m.job.Plan, Mark: later(e.Now, e.Basis.Floor),
+			Gaps: []jobstore.Range{{After: e.Basis.Deleted, UpTo: e.Now}}}
 	case isFirst || e.Basis.Known && e.Basis.At.IsAfter(m.stored.At): // otherwise nobody has written after this leader
 		m.stored = e.Basis.Written
 	}

@@ -45,7 +45,7 @@ func (m Machine) setBack(now time.Time, unnoticed time.Duration) Machine {
 func stateSetBack(s jobstore.State, now time.Time, unnoticed time.Duration) jobstore.State {
 	if s.Mark.After(now) {
 		ran, mark := jobstore.Range{After: now, UpTo: s.Mark}, now
-		gaps := append(slices.Clone(s.Gaps), jobstore.Range{UpTo: s.Since})
+		gaps := s.Gaps
 		if i := slices.IndexFunc(gaps, func(g jobstore.Range) bool { return g.Has(now) }); i >= 0 {
 			ran.After, mark = gaps[i].UpTo, later(gaps[i].After, now.Add(-unnoticed))
 		}
@@ -94,10 +94,14 @@ func (d *draft) ranBefore(now time.Time) {
 // maxGaps bounds the gaps in a state.
 const maxGaps = 4
 
-// skipTo moves the mark over ticks that are certainly not opened, and keeps their range as a gap. A gap matters as long as a clock
+// skipTo moves the mark over ticks that are not opened, and keeps as a gap those that certainly have not been opened before either. A gap matters as long as a clock
 // that was ahead by its length can be set back into it, and unless a later gap is longer.
 func (d *draft) skipTo(t time.Time) {
-	gap := jobstore.Range{After: d.state.Mark, UpTo: t}
+	gap := jobstore.Range{After: later(d.state.Mark, d.m.floor), UpTo: t}
+	if t.After(d.state.Ran.After) {
+		gap.After = later(gap.After, d.state.Ran.UpTo)
+	}
+	d.state.Mark = later(d.state.Mark, t)
 	if gap.Length() <= 0 {
 		return
 	}
@@ -105,5 +109,5 @@ func (d *draft) skipTo(t time.Time) {
 		return g.Length() <= gap.Length() || gap.UpTo.Sub(g.UpTo) >= g.Length()
 	})
 	gaps = append(gaps, gap) // the shortest
-	d.state.Gaps, d.state.Mark = gaps[:min(len(gaps), maxGaps)], t
+	d.state.Gaps = gaps[:min(len(gaps), maxGaps)]
 }

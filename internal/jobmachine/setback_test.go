@@ -40,7 +40,7 @@ func TestNext_AfterASetBackOnlyTicksRunThatWereNotOpened(t *testing.T) {
 			"run 600s", span(780, 900)},
 		"a gap that is over": {func(s *jobstore.State) { s.Mark, s.Gaps = sec(900), gaps(60, 540) }, "", span(600, 900)},
 		"a gap to come":      {func(s *jobstore.State) { s.Mark, s.Gaps = sec(900), gaps(660, 780) }, "", span(600, 900)},
-		"a job that was new": {func(s *jobstore.State) { s.Mark, s.Since = sec(900), sec(780) },
+		"a job that was new": {func(s *jobstore.State) { s.Mark, s.Since, s.Gaps = sec(900), sec(780), gaps(0, 780) },
 			"run 600s; missed 540s (4 from 360s): nobody led", span(780, 900)},
 		"set back twice": {func(s *jobstore.State) { s.Mark, s.Gaps, s.Ran = sec(840), gaps(60, 780), span(720, 900) },
 			"run 600s; missed 540s (4 from 360s): nobody led", span(720, 900)},
@@ -108,6 +108,32 @@ func TestNext_GapsThatMatter(t *testing.T) {
 	}
 	if n := len(r.m.State().Gaps); n > 4 {
 		t.Errorf("%d gaps are kept", n)
+	}
+}
+
+// A pause ends after ticks have come again that may have been opened before, or after ticks that the nodes have lost.
+func TestNext_WhatMayHaveBeenOpenedIsNoGap(t *testing.T) {
+	for name, test := range map[string]struct {
+		ran    jobstore.Range
+		change func(*jobmachine.Prepared)
+		want   []jobstore.Range
+	}{
+		"came again":           {span(660, 900), nil, gaps(900, 990)},
+		"will come again":      {span(1020, 1200), nil, gaps(600, 990)},
+		"the nodes have lost":  {jobstore.Range{}, withFloor(950), gaps(950, 990)},
+		"nothing of that kind": {jobstore.Range{}, nil, gaps(600, 990)},
+	} {
+		state := stateOf(minutely(), 600)
+		state.Ran, state.Pause = test.ran, setting(600, true)
+		var changes []func(*jobmachine.Prepared)
+		if test.change != nil {
+			changes = append(changes, test.change)
+		}
+		r := lead(t, minutely(), 985, state, changes...)
+		r.at(990).send(jobmachine.Set{Pause: setting(990, false)})
+		if got := r.work().m.State().Gaps; !slices.Equal(got, test.want) {
+			t.Errorf("%s: the gaps are %+v", name, got)
+		}
 	}
 }
 

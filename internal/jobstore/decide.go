@@ -19,6 +19,8 @@ type Basis struct {
 	// Floor is zero if a majority vouches for the state. Otherwise no tick up to Floor may be opened: it may have started even if
 	// the state does not have it, because the nodes that knew it have lost their state.
 	Floor time.Time
+	// Deleted is the largest mark of jobs that were deleted from nodes without the job: it may be among them.
+	Deleted time.Time
 	// Complete says that all nodes have answered, so that asking again finds nothing more.
 	Complete bool
 	// Unsure says that missing answers may show that an open run of the state has not started.
@@ -65,6 +67,7 @@ func (s *Store) Decide(promises []Promise, i int) (Basis, error) {
 			b.Floor = latest(b.Floor, p.Began.Add(Ahead))
 		case None:
 			b.Floor = latest(b.Floor, latest(p.Began.Add(Ahead), p.Floor))
+			b.Deleted = latest(b.Deleted, p.Floor)
 			began = append(began, p.Began)
 		}
 		b.take(found)
