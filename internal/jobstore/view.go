@@ -21,8 +21,9 @@ type View struct {
 	Err            error   // why the state cannot be read; nil if it was read
 }
 
-// Views returns those of the given jobs that are known, at most [MaxJobs], sorted by name. now is the time by the nodes' clocks. If too
-// few nodes answer, the error is [ErrNoQuorum].
+// Views returns those of the given jobs that are known, at most [MaxJobs], sorted by name. now is the time by the nodes' clocks. It waits
+// for all nodes if one that has answered has lost its state: the newest may be on another one. If too few nodes answer, the error is
+// [ErrNoQuorum].
 func (s *Store) Views(ctx context.Context, jobs ...string) (views []View, now time.Time, err error) {
 	args := []any{"", 0}
 	for _, job := range slices.Compact(slices.Sorted(slices.Values(jobs))) {
@@ -31,11 +32,15 @@ func (s *Store) Views(ctx context.Context, jobs ...string) (views []View, now ti
 	if len(jobs) == 0 {
 		return nil, time.Time{}, nil
 	}
-	pages, now, err := s.read(ctx, "jobs", args, nil)
+	pages, now, err := s.read(ctx, "jobs", args, sameKinds)
 	if err != nil {
 		return nil, time.Time{}, err
 	}
 	return viewsOf(pages), now, nil
+}
+
+func sameKinds(a, b *page) bool {
+	return slices.EqualFunc(a.jobs, b.jobs, func(x, y raw) bool { return x.kind == y.kind })
 }
 
 // jobAnswer is a node's answer about a job.
