@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"runtime"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -96,12 +97,12 @@ func TestLastGoodRun_IsWhenItEnded(t *testing.T) {
 				t.Errorf("the last good run ended at %v (exists: %v), want %v", got, exists, want)
 			}
 		}
-		isGood := true
+		var isBad atomic.Bool
 		job := scheduler.Job{
 			Name: "job", Spec: "30 * * * * *",
 			Run: func(context.Context, scheduler.Run) error {
 				time.Sleep(2 * time.Second)
-				if !isGood {
+				if isBad.Load() {
 					return errWork
 				}
 				return nil
@@ -117,14 +118,14 @@ func TestLastGoodRun_IsWhenItEnded(t *testing.T) {
 		good := float64(minute.Add(32 * time.Second).Unix())
 		wantTime(a, good)
 
-		isGood = false
+		isBad.Store(true)
 		time.Sleep(time.Minute)
 		wantTime(a, good)
 		a.stop()
 		time.Sleep(time.Minute)
 		wantTime(b, 0)
 
-		isGood = true
+		isBad.Store(false)
 		time.Sleep(time.Minute)
 		wantTime(a, good)
 		wantTime(b, good+180)

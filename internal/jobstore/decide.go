@@ -80,7 +80,7 @@ func (s *Store) Decide(promises []Promise, i int) (Basis, error) {
 	}
 	if len(present) >= q.Majority() {
 		b.Floor = time.Time{}
-		b.dropUnchosen(present, q.Majority())
+		b.dropUnchosen(present, q)
 	}
 	b.Complete = answered == q.Size()
 	b.Unsure = !b.Complete && len(b.State.Open) > 0 && b.named(present) < q.Majority()
@@ -147,21 +147,17 @@ func (b *Basis) take(f Found) {
 	}
 }
 
-// dropUnchosen goes back to an older state if a majority has it, each node in its present incarnation. This majority has promised
-// the new ballot, so no majority has stored the newer state, and none ever will. If the newer state only adds ends of open runs, it
-// is kept, since no other node may know these ends.
-func (b *Basis) dropUnchosen(present []Found, majority int) {
-	for _, f := range present {
-		same := 0
-		for _, other := range present {
-			if other.At == f.At {
-				same++
-			}
-		}
-		if same >= majority && b.At.IsAfter(f.At) && !onlyEnds(b.State, f.State) {
-			b.Written = f.Written
-			return
-		}
+// dropUnchosen goes back to the newest state that a majority may have stored, or had before a newer one. present are the states of the
+// nodes in their present incarnation, at least a majority. They have promised the new ballot, so no majority has stored a state that
+// too few of them and of the other nodes can have, and none ever will. If the newer state only adds ends of open runs, it is kept,
+// since no other node may know these ends.
+func (b *Basis) dropUnchosen(present []Found, q *quorum.Quorum) {
+	present = slices.Clone(present)
+	slices.SortFunc(present, func(x, y Found) int { return y.At.compare(x.At) })
+	others := q.Size() - len(present)
+	f := present[max(q.Majority()-1-others, 0)]
+	if b.At.IsAfter(f.At) && !onlyEnds(b.State, f.State) {
+		b.Written = f.Written
 	}
 }
 

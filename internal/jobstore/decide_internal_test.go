@@ -120,7 +120,7 @@ func TestDecide_RunThatCannotHaveStarted(t *testing.T) {
 		"one node cannot be read":           {[]Promise{before, opened, broken}, At{"a", 2}},
 		"one node has lost its state":       {[]Promise{before, opened, knows(Stale, "a", 1)}, At{"a", 2}},
 		"one node does not know the job":    {[]Promise{before, opened, {Jobs: []Found{{}}}}, At{"a", 2}},
-		"all are different":                 {[]Promise{before, opened, knows(Present, "a", 0)}, At{"a", 2}},
+		"all are different":                 {[]Promise{before, opened, knows(Present, "a", 0)}, At{"a", 1}},
 		"the run was open before":           {[]Promise{knows(Present, "a", 1, "run"), opened, knows(Present, "a", 1, "run")}, At{"a", 2}},
 		"another run was open before":       {[]Promise{knows(Present, "a", 1, "old"), opened, knows(Present, "a", 1, "old")}, At{"a", 1}},
 		"the later state opens nothing":     {[]Promise{before, knows(Present, "a", 2), before}, At{"a", 2}},

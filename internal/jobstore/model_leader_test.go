@@ -19,6 +19,7 @@ func (w *modelWorld) bases(m *model, ballot, job int) (all []modelBasis) {
 	var last modelBasis
 	present := 0
 	var named, votes [1 << 6]uint8 // nodes that have a state, and nodes that vouch for it, by position
+	var vouched []modelAt
 	for i := range m.columns {
 		k := &m.columns[i].links[ballot-1]
 		if !k.received {
@@ -37,6 +38,7 @@ func (w *modelWorld) bases(m *model, ballot, job int) (all []modelBasis) {
 		named[at]++
 		if vouches || w.without.olderPresent {
 			votes[at]++
+			vouched = append(vouched, at)
 		}
 		if a, b := w.known(at), w.known(last.at); !last.known || a > b || a == b && at > last.at {
 			last.known, last.at = true, at
@@ -47,9 +49,14 @@ func (w *modelWorld) bases(m *model, ballot, job int) (all []modelBasis) {
 		last.floor = 0
 	}
 	all = append(all, last)
+	var second modelAt // if all nodes vouch for their states, one that only one node has was never stored by a majority
+	if len(vouched) == modelNodes {
+		slices.Sort(vouched)
+		second = vouched[modelNodes-modelMajority]
+	}
 	for at := range last.at {
 		equal := w.known(at) == w.known(last.at)
-		if named[at] > 0 && (equal || w.without.largest || w.without.olderQuorum) || votes[at] >= modelMajority {
+		if named[at] > 0 && (equal || w.without.largest || w.without.olderQuorum) || votes[at] >= modelMajority || len(vouched) == modelNodes && at == second {
 			older := last
 			older.at, older.older = at, !equal
 			all = append(all, older)
