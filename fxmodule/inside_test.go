@@ -105,7 +105,11 @@ var functions = map[string]map[string]func(s *service){
 		// On its own goroutine, on that of a run, on that of the ticks.
 		"hook Observed": nil,
 		"hook Started":  nil, "logger: run failed": nil,
-		"hook Finished": nil, "logger: change applied": func(s *service) { _ = s.scheduler.Trigger(context.Background(), "job") },
+		"hook Finished": nil, "logger: change applied": func(s *service) {
+			for s.scheduler.Trigger(context.Background(), "job") != nil && s.elector.IsLeader() { // the job is not stored yet
+				time.Sleep(time.Second)
+			}
+		},
 	},
 	"a function of `OnNode`, `Watch` or `Extension`": {
 		"OnNode": func(s *service) { s.links.Cut(0) },
