@@ -27,9 +27,10 @@ func (s *Scheduler) Trigger(ctx context.Context, job string) error {
 
 // Pause stops the ticks of the job on all replicas until [Scheduler.Resume]. Any replica may call it. The leader applies it within
 // milliseconds if the nodes' messages reach it, and otherwise within a third of the longest TTL, or five minutes if that is less. Ticks
-// until then still run, and runs under way go on. A pause outlives changes of the leader and restarts of nodes. If all nodes lose their
-// data, as when one Redis without persistence restarts, it is kept if the next leader's process had seen it. The errors are those of
-// [Scheduler.Trigger].
+// until then still run, and runs under way go on. A tick that has come by then and whose run has not begun is recorded as missed.
+//
+// A pause outlives changes of the leader and restarts of nodes. If all nodes lose their data, as when one Redis without persistence
+// restarts, it is kept if the next leader's process had seen it. The errors are those of [Scheduler.Trigger].
 func (s *Scheduler) Pause(ctx context.Context, job string) error {
 	return s.set(ctx, "pause", job, s.store.Pause)
 }

@@ -148,8 +148,8 @@
 // leads: its second tick is recorded as missed. A local time that was over by its data does not run. The log names the
 // zone. A spec that fires in every hour follows real time instead.
 //
-// If the spec or zone of a job changes, its new ticks begin with the change. Ticks of the old spec that have come and
-// have not run are recorded as missed. A spec that is only written in another way, as "0 0 * * *" for "@daily" or 1,2,3 for
+// If the spec or zone of a job changes, its new ticks begin with the change. A tick of the old spec that has come and has not run
+// still runs if the new spec has it as well, and is otherwise recorded as missed. A spec that is only written in another way, as "0 0 * * *" for "@daily" or 1,2,3 for
 // 1-3, is not a change: what counts are the values of its fields. Nor is another name of UTC, such as Etc/UTC; another name
 // of any other zone is a change. So is a switch between plain times of day and a range or step, as from "0 9,10 * * *" to
 // "0 9-10 * * *", because [Parse] treats the two differently when a clock is set back.

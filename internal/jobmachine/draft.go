@@ -34,6 +34,7 @@ type draft struct {
 	changed bool
 	opens   bool      // it opens a tick, so a pause refuses it
 	opened  time.Time // the newest tick that it opens
+	ids     int       // of runs that it opens
 	starts  []Start
 	cancels []string
 	records []jobstore.Record // for the history
@@ -88,18 +89,21 @@ func (d *draft) make(in mode) {
 	d.read()
 }
 
-// settings takes over a new pause, or the end of one. Ticks that came during a pause are not caught up with.
+// settings takes over a new pause, or the end of one. Ticks that came before a pause and have not begun are missed. Those that come
+// during it are not caught up with, and have no record.
 func (d *draft) settings() {
-	set, was := d.m.pause, d.state.Pause
-	if !set.IsNewer(was) {
+	set := d.m.pause
+	if !set.IsNewer(d.state.Pause) {
 		return
 	}
-	if !set.On {
-		if !d.state.Removed { // ticks that came before the pause and had not run when it began
-			d.dropTicks(d.unsettled(set.At()), jobstore.StateMissed, "the job was paused until "+clock(set.At()))
+	if !d.state.Removed {
+		reason := "the job was paused at " + clock(set.At())
+		if !set.On {
+			reason = "the job was paused until " + clock(set.At()) // this leader never knew when the pause began
 		}
-		d.skipTo(set.At())
+		d.dropTicks(d.unsettled(set.At()), jobstore.StateMissed, reason)
 	}
+	d.skipTo(set.At())
 	d.state.Pause, d.changed = set, true
 	d.applied = append(d.applied, Setting{Setting: set})
 }
@@ -111,8 +115,8 @@ func (d *draft) ends() {
 		d.changed = true
 		at := slices.IndexFunc(d.state.Open, func(o jobstore.Open) bool { return o.ID == r.ID })
 		if at < 0 {
-			if d.state.Last.ID == r.ID { // a write that seemed to fail has stored it
-				d.report = append(d.report, d.state.Last)
+			if last := d.m.stored.State.Last; last.ID == r.ID { // a write that seemed to fail has stored it
+				d.report = append(d.report, last)
 			}
 			continue
 		}
@@ -207,51 +211,6 @@ func (d *draft) notRun(r jobstore.Record) {
 	}
 }
 
-// plan takes over a changed spec or zone, and a removed job that is back. Ticks from before are over then.
-func (d *draft) plan() {
-	j := d.m.job
-	switch {
-	case d.state.Removed:
-		d.state.Removed, d.changed = false, true
-		d.skipTo(d.due.Now)
-	case d.state.Plan != j.Plan:
-		d.dropTicks(d.unsettled(d.due.Now), jobstore.StateMissed, ReasonChanged)
-		d.skipTo(d.due.Now)
-	}
-	if d.state.Plan != j.Plan {
-		d.state.Plan, d.changed = j.Plan, true
-	}
-}
-
-// remove records in the state that the leader no longer has the job.
-func (d *draft) remove() {
-	if d.state.Removed {
-		return
-	}
-	d.dropTicks(d.unsettled(d.due.Now), jobstore.StateMissed, ReasonRemoved)
-	d.state.Removed, d.changed = true, true
-}
-
-// unsettled returns the ticks of the stored plan that have come by an instant and are not settled, without those of a pause.
-func (d *draft) unsettled(by time.Time) ticks {
-	schedule := d.m.job.Schedule
-	if d.state.Plan != d.m.job.Plan {
-		schedule = d.m.before
-	}
-	if schedule == nil { // the plan cannot be parsed
-		return ticks{}
-	}
-	if d.state.Pause.On {
-		by = earlier(by, d.state.Pause.At())
-	}
-	stored := Job{Schedule: schedule}
-	first := schedule.Next(d.state.Mark)
-	if first.IsZero() || first.After(by) {
-		return ticks{}
-	}
-	return stored.between(first, by)
-}
-
 // dropTicks records that ticks do not run.
 func (d *draft) dropTicks(t ticks, state, reason string) {
 	if t.n == 0 {
@@ -312,10 +271,11 @@ func (d *draft) start(o jobstore.Open) {
 }
 
 func (d *draft) newID() string {
-	if n := len(d.starts); n > 0 {
-		return d.due.ID + "." + strconv.Itoa(n)
+	d.ids++
+	if d.ids == 1 {
+		return d.due.ID
 	}
-	return d.due.ID
+	return d.due.ID + "." + strconv.Itoa(d.ids-1)
 }
 
 // mayOpen reports whether another run may be opened.
@@ -348,14 +308,14 @@ func (d *draft) block() {
 }
 
 // wait makes something that is due since an instant wait until the runs under way have returned. With Replace it also cancels the
-// runs that began by that instant.
+// runs that began by that instant, and takes the place of those that came before it and wait for an attempt.
 func (d *draft) wait(since time.Time) {
 	d.block()
 	if d.m.job.Overlap != Replace {
 		return
 	}
 	for _, o := range slices.Clone(d.state.Open) {
-		if o.Waits() && !o.Start.After(since) {
+		if o.Waits() && o.Slot.At.Before(since) {
 			d.giveUp(o, ReasonReplaced)
 		}
 	}

@@ -37,7 +37,8 @@ func (d *draft) inherit() {
 	}
 }
 
-// goOn starts the next attempt of a run that waits for it, if it is time. In this leader's term it is the same run.
+// goOn starts the next attempt of a run that waits for it, if it is time. In this leader's term it is the same run. The first attempt
+// is of a tick that a changed plan has kept.
 func (d *draft) goOn(o jobstore.Open) {
 	start := Start{At: o.NotBefore}
 	switch {
@@ -52,17 +53,22 @@ func (d *draft) goOn(o jobstore.Open) {
 	if !d.m.isUnstarted(o) {
 		o.ID, o.Token, o.Replica, o.Start = d.newID(), d.due.Token, d.due.Replica, later(d.due.Now, o.NotBefore)
 	}
+	if o.Attempt == 1 {
+		d.opens, d.opened = true, later(d.opened, o.Slot.At)
+	}
 	o.NotBefore = time.Time{}
 	start.Open = o
 	d.state.Open[at] = o
 	d.starts, d.changed = append(d.starts, start), true
 }
 
-// giveUp records that a run that waits for its next attempt has failed.
+// giveUp records that a run that waits for its next attempt has failed, or was missed if that is the first one.
 func (d *draft) giveUp(o jobstore.Open, reason string) {
 	d.close(o.ID)
 	r := o.Record(jobstore.StateFailed, reason, d.due.Now)
-	r.Attempt--
+	if r.Attempt--; r.Attempt == 0 {
+		r.State = jobstore.StateMissed
+	}
 	d.end(r)
 }
 

@@ -53,7 +53,8 @@ func (w *walk) judgeQuiet() {
 	if effects.Write == nil {
 		return
 	}
-	if !lazy && len(l.runs) == 0 && l.asked.IsZero() { // while a run is under way, other ticks may become too late
+	waits := len(l.runs) > 0 || !l.asked.IsZero() || slices.ContainsFunc(state.Open, jobstore.Open.Waits)
+	if !lazy && !waits { // while ticks wait for a run, they may become too late
 		w.fail("an early Due writes %+v", *effects.Write)
 	}
 	for _, o := range effects.Write.State.Open {

@@ -41,8 +41,11 @@ func (j *judgment) judgeGivenUp(o jobstore.Open, records []jobstore.Record) {
 			return
 		}
 	}
-	replaced := j.job.Overlap == jobmachine.Replace
-	if len(records) != 1 || records[0].State != jobstore.StateFailed || records[0].Attempt != o.Attempt-1 || !j.leader.removed && !replaced {
+	replaced, state := j.job.Overlap == jobmachine.Replace, jobstore.StateFailed
+	if o.Attempt == 1 {
+		state = jobstore.StateMissed
+	}
+	if len(records) != 1 || records[0].State != state || records[0].Attempt != o.Attempt-1 || !j.leader.removed && !replaced {
 		j.fail("%+v waited for its next attempt and is gone, and the records are %+v", o, records)
 	}
 }

@@ -13,6 +13,7 @@ import (
 type fate struct {
 	opened  *jobstore.Open
 	records []jobstore.Record
+	shared  bool // the tick is kept, because it is in both plans
 }
 
 func (j *judgment) judgeTrigger() {
@@ -140,7 +141,7 @@ func (j *judgment) comeAfter(t time.Time) (list []come) {
 // fates returns the outcomes of ticks in the write. No tick has two.
 func (j *judgment) fates() map[int64]*fate {
 	fates := map[int64]*fate{}
-	for _, o := range slices.Concat(j.fresh, j.supposed) {
+	for _, o := range slices.Concat(j.fresh, j.kept, j.supposed) {
 		if !o.Slot.Manual && o.Slot.At.After(j.was.Mark) {
 			fates[o.Slot.At.Unix()] = &fate{opened: &o}
 		} else if !o.Slot.Manual && !slices.ContainsFunc(j.gone, func(g jobstore.Open) bool { return g.Slot == o.Slot }) {
@@ -192,18 +193,14 @@ func (j *judgment) judgeSettledTicks(fates map[int64]*fate) time.Time {
 	old := j.plans[j.was.Plan]
 	pausedAt := func(t time.Time) time.Time { // the instant up to which ticks count
 		if j.is.Pause.On {
-			return earlier(t, j.is.Pause.At())
+			return mark
 		}
 		return t
 	}
-	if j.is.Pause != j.was.Pause && !j.is.Pause.On {
+	if j.is.Pause != j.was.Pause {
 		j.note("paused")
-		until := j.is.Pause.At()
-		if j.was.Pause.On {
-			until = j.was.Pause.At()
-		}
-		if !j.was.Removed {
-			j.wantRecords(fates, old, mark, until)
+		if !j.was.Removed && !j.was.Pause.On {
+			j.wantRecords(fates, old, mark, j.is.Pause.At())
 		}
 		mark = j.drop(fates, old, mark, j.is.Pause.At())
 	}
@@ -212,6 +209,9 @@ func (j *judgment) judgeSettledTicks(fates map[int64]*fate) time.Time {
 		mark = later(mark, now)
 	case j.was.Plan != j.is.Plan:
 		j.note("changed")
+		if !j.is.Pause.On {
+			j.judgeShared(fates, old, mark)
+		}
 		j.wantRecords(fates, old, mark, pausedAt(now))
 		mark = j.drop(fates, old, mark, now)
 	case j.is.Removed && !j.was.Removed:
@@ -235,10 +235,42 @@ func (j *judgment) judgeSettledTicks(fates map[int64]*fate) time.Time {
 	return mark
 }
 
+// judgeShared judges the ticks that are in both plans: those that may run are kept, without CatchUp.All only the newest.
+func (j *judgment) judgeShared(fates map[int64]*fate, old jobmachine.Schedule, after time.Time) {
+	var shared []time.Time
+	for t := old.Next(after); !t.IsZero() && !t.After(j.due.Now); t = old.Next(t) {
+		start, f := j.job.StartOf(t), fates[t.Unix()]
+		switch {
+		case !j.job.Schedule.Next(t.Add(-1)).Equal(t), j.lateness(t) >= j.job.CatchUp.Window, !t.After(j.leader.floor):
+		case j.isMixed(start) && f != nil:
+			f.shared = f.opened != nil
+		case j.job.Overlap != jobmachine.Skip || !j.isInRun(start):
+			shared = append(shared, t)
+		}
+	}
+	most := jobstore.MaxOpen - len(j.was.Open)
+	if !j.job.CatchUp.All {
+		most = 1
+	}
+	for _, t := range shared[max(0, len(shared)-most):] {
+		f := fates[t.Unix()]
+		replaced := f != nil && f.opened == nil && f.records[0].ID != ""
+		if f == nil || f.opened == nil && !replaced {
+			j.fail("the tick %s of both plans is not kept: %+v", at(t), f)
+		}
+		j.note("kept")
+		f.shared = true
+	}
+}
+
 // wantRecords removes the ticks that must be recorded, and fails for those that are not.
 func (j *judgment) wantRecords(fates map[int64]*fate, s jobmachine.Schedule, after, by time.Time) {
 	for tick := s.Next(after); !tick.IsZero() && !tick.After(by); tick = s.Next(tick) {
 		f := fates[tick.Unix()]
+		if f != nil && f.shared {
+			delete(fates, tick.Unix())
+			continue
+		}
 		if f == nil || f.opened != nil || f.records[0].State != jobstore.StateMissed {
 			j.fail("the tick %s is not recorded as missed: %+v", at(tick), f)
 		}
