@@ -138,7 +138,7 @@ func (w *walk) judgeAttempt(job *jobmachine.Job, o jobstore.Open, retry int) {
 	for _, before := range w.starts[o.Slot] {
 		switch {
 		case o.Slot.Manual && w.lostAll:
-		case retry > 0 && (before.open.Attempt < o.Attempt || job.AtLeastOnce && w.lost):
+		case retry > 0 && (before.open.Attempt < o.Attempt || (job.AtLeastOnce || before.atLeastOnce) && w.lost): // the job may have changed since
 		case !job.AtLeastOnce:
 			w.fail("%s is run for the second time: %+v after %+v", at(o.Slot.At), o, before.open)
 		case w.lost:
