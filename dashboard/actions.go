@@ -18,7 +18,7 @@ const maxBody = 4 << 10 // limit of an action's form, in bytes
 // action is something that a user can do with a job.
 type action struct {
 	name string
-	do   func(s *scheduler.Scheduler, ctx context.Context, job string) error
+	do   func(s *scheduler.Scheduler, ctx context.Context, job string, opts ...scheduler.ChangeOption) error
 }
 
 var actions = []action{
@@ -102,7 +102,7 @@ func (p *page) try(a action, r *http.Request, parsed error, job string) (who str
 	if who, err = p.actor(r); err != nil {
 		return "", http.StatusForbidden, err
 	}
-	switch err := a.do(p.scheduler, scheduler.As(r.Context(), who), job); {
+	switch err := a.do(p.scheduler, r.Context(), job, scheduler.By(who)); {
 	case errors.Is(err, scheduler.ErrUnknownJob), errors.Is(err, scheduler.ErrName):
 		return who, http.StatusNotFound, err
 	case err != nil:

@@ -96,11 +96,14 @@ func attention(v *view) []notice {
 	return all
 }
 
-// who returns who asked for a change, and why.
+// who returns who asked for a change, until when it holds, and why.
 func (c *change) who() string {
 	text := "somebody on " + c.Replica
 	if c.By != "" {
 		text = c.By + " on " + c.Replica
+	}
+	if !c.Until.IsZero() {
+		text += " until " + c.Until.Format("2006-01-02 15:04:05 UTC")
 	}
 	if c.Reason != "" {
 		text += ": " + c.Reason

@@ -81,8 +81,7 @@ func TestTimeline_ShowsWhenNobodyLed(t *testing.T) {
 func TestPage_SaysWhatNeedsAttention(t *testing.T) {
 	serve(t, func(t *testing.T, s *service) {
 		s.follower.Cut(2)
-		ctx := scheduler.Because(scheduler.As(t.Context(), "ann"), "moving <the> ledger")
-		want.NoError(t, s.leader.Scheduler.Pause(ctx, "a/b?c=d&e"))
+		want.NoError(t, s.leader.Scheduler.Pause(t.Context(), "a/b?c=d&e", scheduler.By("ann"), scheduler.Because("moving <the> ledger")))
 		time.Sleep(2 * time.Minute)
 		body := s.get("/").Body.String()
 		_, list, _ := strings.Cut(body, `id="attention"`)

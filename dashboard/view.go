@@ -122,10 +122,11 @@ type change struct {
 	Reason  string    `json:"reason,omitempty"`
 	Replica string    `json:"replica"`
 	At      time.Time `json:"at"`
+	Until   time.Time `json:"until,omitzero"` // when the pause ends by itself
 }
 
 func changeOf(c scheduler.Change) change {
-	return change{What: c.What, By: firstLine(c.By), Reason: firstLine(c.Reason), Replica: firstLine(c.From), At: sayable(c.At)}
+	return change{What: c.What, By: firstLine(c.By), Reason: firstLine(c.Reason), Replica: firstLine(c.From), At: sayable(c.At), Until: c.Until}
 }
 
 // problem says what could not be read, how old the shown value is, and why. The page shows the age in an element of

@@ -66,8 +66,8 @@ func (p person) look(ctx context.Context) error {
 
 // operate pauses, resumes and triggers the job.
 func (p person) operate(ctx context.Context) error {
-	ctx = scheduler.As(ctx, "ann")
-	return errors.Join(p.jobs.Pause(ctx, "report"), p.jobs.Resume(ctx, "report"), p.jobs.Trigger(ctx, "report"))
+	ann := scheduler.By("ann")
+	return errors.Join(p.jobs.Pause(ctx, "report", ann), p.jobs.Resume(ctx, "report", ann), p.jobs.Trigger(ctx, "report", ann))
 }
 
 // spareForPeople are rights that people can do without. Without them a connection has no name, a script is sent once

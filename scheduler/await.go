@@ -25,18 +25,18 @@ var awaitBackoff = retry.Backoff{Min: 100 * time.Millisecond, Max: 2 * time.Seco
 //
 // If the job was added here but no leader has stored it yet, TriggerAndWait waits for that too. If somebody else triggers the job
 // before the run starts, both get the same run. If somebody does so when it has just ended, both may get the record of the later run.
-func (s *Scheduler) TriggerAndWait(ctx context.Context, job string) (Record, error) {
+func (s *Scheduler) TriggerAndWait(ctx context.Context, job string, opts ...ChangeOption) (Record, error) {
 	if l := s.newestLoop(); l != nil {
 		if err := l.runner.notFromInside(ctx, job); err != nil {
 			return Record{}, fmt.Errorf("scheduler: not triggered: %q: use Trigger: %w", job, err)
 		}
 	}
-	set, err := s.change(ctx, "trigger", job, s.store.Trigger)
+	set, err := s.change(ctx, "trigger", job, s.store.Trigger, opts)
 	for n := 1; errors.Is(err, ErrUnknownJob) && s.own(job) != nil; n++ {
 		if problem := s.pollPause(ctx, job, n); problem != nil {
 			return Record{}, fmt.Errorf("%w: %w", err, problem)
 		}
-		set, err = s.change(ctx, "trigger", job, s.store.Trigger)
+		set, err = s.change(ctx, "trigger", job, s.store.Trigger, opts)
 	}
 	if err != nil {
 		return Record{}, err

@@ -127,8 +127,7 @@ func TestPause_HasAReasonThatIsShownAndKept(t *testing.T) {
 			t.Errorf("not paused: %+v", s.Pause)
 		}
 		why := "moving the ledger, 50 %, until 12:00"
-		ctx := scheduler.Because(scheduler.As(t.Context(), "ann"), why)
-		c.must(b.Pause(ctx, "job"))
+		c.must(b.Pause(t.Context(), "job", scheduler.By("ann"), scheduler.Because(why)))
 		c.SleepTo(3 * time.Minute)
 		s := b.status("job")
 		if s.Reason != `paused by "ann" on "b": `+why {
@@ -141,7 +140,7 @@ func TestPause_HasAReasonThatIsShownAndKept(t *testing.T) {
 			t.Errorf("%+v, %v", kept, err)
 		}
 		for _, bad := range []string{"", "a\nb"} {
-			want.Err(t, b.Pause(scheduler.Because(t.Context(), bad), "job"), scheduler.ErrName)
+			want.Err(t, b.Pause(t.Context(), "job", scheduler.Because(bad)), scheduler.ErrName)
 		}
 	})
 }

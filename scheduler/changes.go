@@ -12,44 +12,74 @@ import (
 	"github.com/redlockfx/redlockfx/internal/name"
 )
 
-// Change is a call to [Scheduler.Pause], [Scheduler.Resume] or [Scheduler.Trigger].
+// Change is what a person asked for: a call to [Scheduler.Pause], [Scheduler.Resume] or [Scheduler.Trigger].
 type Change struct {
 	Job    string
-	What   string // "pause", "resume" or "trigger"
-	By     string // who made the change, from [As]; empty if not given
-	Reason string // from [Because]; empty if not given
-	From   string // the replica that made the call
+	What   string    // "pause", "resume" or "trigger"
+	By     string    // who made the change, from [By]; empty if not given
+	Reason string    // from [Because]; empty if not given
+	Until  time.Time // when the pause ends by itself, from [Until]; zero: it does not
+	From   string    // the replica that made the call
 	At     time.Time
 }
 
-type (
-	whoKey struct{}
-	whyKey struct{}
-)
+// ChangeOption says more about a change.
+type ChangeOption func(*change)
 
-// As returns a context that names who calls [Scheduler.Pause], [Scheduler.Resume] or [Scheduler.Trigger]: a user that the caller
-// has authenticated. The name is logged, stored with the change, and shown. It has 1 to 200 bytes of UTF-8 without control
-// characters.
-func As(ctx context.Context, who string) context.Context {
-	return context.WithValue(ctx, whoKey{}, who)
+// change is what the options of a call say.
+type change struct {
+	by, why *string
+	until   *time.Time
 }
 
-// Because returns a context with a reason for [Scheduler.Pause], [Scheduler.Resume] or [Scheduler.Trigger]. The reason is logged,
-// stored with the change, and shown. It has 1 to 200 bytes of UTF-8 without control characters.
-func Because(ctx context.Context, reason string) context.Context {
-	return context.WithValue(ctx, whyKey{}, reason)
-}
+// By names who makes the change: a user that the caller has authenticated. The name is logged, stored with the change, and shown. It
+// has 1 to 200 bytes of UTF-8 without control characters.
+func By(who string) ChangeOption { return func(c *change) { c.by = &who } }
 
-// textIn returns the text that was passed to As or Because, or "" if there was none.
-func textIn(ctx context.Context, key any, what string) (string, error) {
-	text, is := ctx.Value(key).(string)
-	if !is {
-		return "", nil
+// Because gives the reason for a change, such as a ticket. It is logged, stored with the change, and shown. It has 1 to 200 bytes of
+// UTF-8 without control characters.
+func Because(reason string) ChangeOption { return func(c *change) { c.why = &reason } }
+
+// Until ends a pause by itself, at an instant of the nodes' clocks, in whole milliseconds. Nobody needs to be awake or to lead then:
+// whoever leads next knows that the pause has ended, and the ticks since then run as their catch-up says. A tick at that very instant
+// runs.
+func Until(t time.Time) ChangeOption { return func(c *change) { c.until = &t } }
+
+// origin checks the options, and returns what is stored. now is by the nodes' clocks.
+func (s *Scheduler) origin(what string, opts []ChangeOption) (o jobstore.Origin, err error) {
+	var c change
+	for _, opt := range opts {
+		opt(&c)
 	}
-	if err := name.CheckText(what, text); err != nil {
-		return "", fmt.Errorf("%w: %w", ErrName, err)
+	o.From = s.elector.Identity()
+	text := func(what string, text *string) string {
+		if text == nil {
+			return ""
+		}
+		if problem := name.CheckText(what, *text); problem != nil && err == nil {
+			err = fmt.Errorf("%w: %w", ErrName, problem)
+		}
+		return *text
 	}
-	return text, nil
+	o.By, o.Why = text("who", c.by), text("the reason", c.why)
+	if c.until == nil || err != nil {
+		return o, err
+	}
+	now, ok := s.elector.Locker().Time()
+	if !ok {
+		now = time.Now()
+	}
+	o.Until = c.until.Truncate(time.Millisecond).UTC()
+	switch {
+	case what != "pause":
+		return o, fmt.Errorf("scheduler: %s: Until is for a pause", what)
+	case !o.Until.After(now):
+		return o, fmt.Errorf("scheduler: pause: until %s is over: the nodes' clocks show %s", o.Until.Format(time.RFC3339),
+			now.Format(time.RFC3339))
+	case o.Until.Year() > 9999:
+		return o, fmt.Errorf("scheduler: pause: until %v is too far: leave Until out for a pause without an end", o.Until)
+	}
+	return o, nil
 }
 
 // Changes returns the newest twenty changes of a job, the newest first, as the nodes say. They may include a change
@@ -70,7 +100,7 @@ func (s *Scheduler) Changes(ctx context.Context, job string) ([]Change, error) {
 }
 
 func changeOf(job string, s jobstore.Setting, isTrigger bool) Change {
-	c := Change{Job: job, What: "resume", By: s.By, Reason: s.Why, From: s.From, At: s.At()}
+	c := Change{Job: job, What: "resume", By: s.By, Reason: s.Why, Until: s.Until, From: s.From, At: s.At()}
 	switch {
 	case isTrigger:
 		c.What = "trigger"
@@ -83,7 +113,11 @@ func changeOf(job string, s jobstore.Setting, isTrigger bool) Change {
 // reportChange reports a change that the leader has applied.
 func (l *loop) reportChange(job string, s jobmachine.Setting) {
 	c := changeOf(job, s.Setting, s.IsTrigger)
-	l.log.Info("change applied", zap.String("job", job), zap.String("what", c.What), zap.String("by", c.By),
-		zap.String("reason", c.Reason), zap.String("from", c.From), zap.Time("asked", c.At))
+	fields := []zap.Field{zap.String("job", job), zap.String("what", c.What), zap.String("by", c.By), zap.String("reason", c.Reason),
+		zap.String("from", c.From), zap.Time("asked", c.At)}
+	if !c.Until.IsZero() {
+		fields = append(fields, zap.Time("until", c.Until))
+	}
+	l.log.Info("change applied", fields...)
 	l.s.hooks.changed(c)
 }

@@ -9,6 +9,7 @@ import (
 
 	"go.uber.org/zap"
 
+	"github.com/redlockfx/redlockfx/internal/testkit/want"
 	"github.com/redlockfx/redlockfx/scheduler"
 )
 
@@ -23,7 +24,7 @@ func TestChanges_AreReportedByTheLeaderAndKept(t *testing.T) {
 		for range 10 {
 			for _, set := range []func() error{
 				func() error { return b.Pause(t.Context(), "job") },
-				func() error { return b.Trigger(scheduler.As(t.Context(), "alice, by \"SSO\""), "job") },
+				func() error { return b.Trigger(t.Context(), "job", scheduler.By("alice, by \"SSO\"")) },
 				func() error { return b.Resume(t.Context(), "job") },
 			} {
 				c.must(set())
@@ -46,7 +47,7 @@ func TestChanges_AreReportedByTheLeaderAndKept(t *testing.T) {
 			t.Errorf("%d of 10 triggers are logged with who made them", by)
 		}
 		for _, nobody := range []string{"", "a\nb", strings.Repeat("x", 201)} {
-			if err := b.Trigger(scheduler.As(t.Context(), nobody), "job"); !errors.Is(err, scheduler.ErrName) {
+			if err := b.Trigger(t.Context(), "job", scheduler.By(nobody)); !errors.Is(err, scheduler.ErrName) {
 				t.Errorf("a trigger by %q: %v", nobody, err)
 			}
 		}
@@ -65,6 +66,48 @@ func TestChanges_AreReportedByTheLeaderAndKept(t *testing.T) {
 		err = b.Forget(t.Context(), "job")
 		if kept, _ := b.Changes(t.Context(), "job"); len(kept) > 0 || err != nil {
 			t.Errorf("a forgotten job still has %v, %v", kept, err)
+		}
+	})
+}
+
+// The end of a pause needs nobody: the leader that paused the job has crashed by then.
+func TestPause_EndsByItself(t *testing.T) {
+	inBubble(t, 3, func(t *testing.T, c *cluster) {
+		a, b := c.leader("a"), c.idle("b")
+		a.add(a.job("job", "*/10 * * * * *", quick))
+		b.add(b.job("job", "*/10 * * * * *", quick))
+		c.SleepTo(12 * time.Second)
+		until := c.Start.Add(50 * time.Second)
+		c.must(b.Pause(t.Context(), "job", scheduler.By("ann"), scheduler.Until(until)))
+		c.SleepTo(25 * time.Second)
+		s := b.status("job")
+		if !s.Paused || !s.Pause.Until.Equal(until) || !s.Next.Equal(until) || s.Reason != `paused by "ann" on "b" until 2000-01-02 00:00:50` {
+			t.Errorf("while it is paused: %+v", s)
+		}
+		a.leaves()
+		c.SleepTo(45 * time.Second)
+		b.takesOver()
+		c.SleepTo(61 * time.Second)
+		if s := b.status("job"); s.Paused || s.Reason != "" {
+			t.Errorf("after the pause: %+v", s)
+		}
+		wantEqual(t, "ran", c.ran(), []string{"job 10s@10s", "job 50s@50s", "job 1m0s@1m0s"})
+	})
+}
+
+func TestUntil_IsRefused(t *testing.T) {
+	inBubble(t, 1, func(t *testing.T, c *cluster) {
+		a := c.leader("a")
+		a.add(a.job("job", "@yearly", quick))
+		c.SleepTo(time.Second)
+		later := scheduler.Until(c.Start.Add(time.Hour))
+		want.Text(t, a.Trigger(t.Context(), "job", later), "trigger: Until is for a pause")
+		want.Text(t, a.Resume(t.Context(), "job", later), "resume: Until is for a pause")
+		want.Text(t, a.Pause(t.Context(), "job", scheduler.Until(c.Start)), "is over: the nodes' clocks show")
+		want.Text(t, a.Pause(t.Context(), "job", scheduler.Until(time.Time{})), "is over")
+		want.Text(t, a.Pause(t.Context(), "job", scheduler.Until(c.Start.AddDate(9000, 0, 0))), "is too far")
+		if s := a.status("job"); s.Paused {
+			t.Error("it is paused")
 		}
 	})
 }

@@ -19,10 +19,11 @@ import (
 // before the run starts make one run. The run obeys the job's Overlap, runs even if the job is paused, and moves no tick.
 //
 // The error is [ErrUnknownJob] if no leader has ever had a job of that name, with similar names, or if it was removed. It is [ErrName] if the name,
-// or the text of [As] or [Because], breaks the rule for names. Any other error says that too few nodes have stored the trigger: it
+// or the text of [By] or [Because], breaks the rule for names. Any other error says that too few nodes have stored the trigger: it
 // may still take effect. Nodes keep at most ten thousand changes that no leader has applied.
-func (s *Scheduler) Trigger(ctx context.Context, job string) error {
-	return s.set(ctx, "trigger", job, s.store.Trigger)
+func (s *Scheduler) Trigger(ctx context.Context, job string, opts ...ChangeOption) error {
+	_, err := s.change(ctx, "trigger", job, s.store.Trigger, opts)
+	return err
 }
 
 // Pause stops the ticks of the job on all replicas until [Scheduler.Resume]. Any replica may call it. The leader applies it within
@@ -31,39 +32,29 @@ func (s *Scheduler) Trigger(ctx context.Context, job string) error {
 //
 // A pause outlives changes of the leader and restarts of nodes. If all nodes lose their data, as when one Redis without persistence
 // restarts, it is kept if the next leader's process had seen it. The errors are those of [Scheduler.Trigger].
-func (s *Scheduler) Pause(ctx context.Context, job string) error {
-	return s.set(ctx, "pause", job, s.store.Pause)
-}
-
-// Resume ends a pause. Ticks that came during the pause are not caught up with. The errors are those of [Scheduler.Trigger].
-func (s *Scheduler) Resume(ctx context.Context, job string) error {
-	return s.set(ctx, "resume", job, s.store.Resume)
-}
-
-// set stores a setting and logs it.
-func (s *Scheduler) set(
-	ctx context.Context, what, job string, do func(context.Context, string, jobstore.Origin) (jobstore.Setting, error),
-) error {
-	_, err := s.change(ctx, what, job, do)
+func (s *Scheduler) Pause(ctx context.Context, job string, opts ...ChangeOption) error {
+	_, err := s.change(ctx, "pause", job, s.store.Pause, opts)
 	return err
 }
 
-// change is set, and also returns the setting.
+// Resume ends a pause. Ticks that came during the pause are not caught up with. The errors are those of [Scheduler.Trigger].
+func (s *Scheduler) Resume(ctx context.Context, job string, opts ...ChangeOption) error {
+	_, err := s.change(ctx, "resume", job, s.store.Resume, opts)
+	return err
+}
+
+// change stores a setting, and logs that.
 func (s *Scheduler) change(
-	ctx context.Context, what, job string, do func(context.Context, string, jobstore.Origin) (jobstore.Setting, error),
+	ctx context.Context, what, job string, do func(context.Context, string, jobstore.Origin) (jobstore.Setting, error), opts []ChangeOption,
 ) (set jobstore.Setting, err error) {
 	if err := name.Check("name", job); err != nil {
 		return set, fmt.Errorf("%w: %w", ErrName, err)
 	}
-	who, err := textIn(ctx, whoKey{}, "who")
+	origin, err := s.origin(what, opts)
 	if err != nil {
 		return set, err
 	}
-	why, err := textIn(ctx, whyKey{}, "the reason")
-	if err != nil {
-		return set, err
-	}
-	set, err = do(ctx, job, jobstore.Origin{By: who, From: s.elector.Identity(), Why: why})
+	set, err = do(ctx, job, origin)
 	if errors.Is(err, jobstore.ErrUnknown) {
 		return set, s.unknown(ctx, job)
 	}
@@ -73,8 +64,8 @@ func (s *Scheduler) change(
 	if err != nil {
 		return set, publicError(what, job, err)
 	}
-	s.log.Info("change stored, the leader will apply it", zap.String("what", what), zap.String("job", job), zap.String("by", who),
-		zap.String("reason", why), zap.String("from", s.elector.Identity()))
+	s.log.Info("change stored, the leader will apply it", zap.String("what", what), zap.String("job", job), zap.String("by", origin.By),
+		zap.String("reason", origin.Why), zap.String("from", origin.From))
 	return set, nil
 }
 

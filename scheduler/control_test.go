@@ -92,9 +92,12 @@ func TestControl_RefusesWhatNobodyKnows(t *testing.T) {
 	inBubble(t, 3, func(t *testing.T, c *cluster) {
 		r := c.leader("a")
 		time.Sleep(time.Second)
-		for what, call := range map[string]func(context.Context, string) error{
+		for what, call := range map[string]func(context.Context, string, ...scheduler.ChangeOption) error{
 			"trigger": r.Trigger, "pause": r.Pause, "resume": r.Resume,
-			"history": func(ctx context.Context, job string) error { _, err := r.History(ctx, job, 1); return err },
+			"history": func(ctx context.Context, job string, _ ...scheduler.ChangeOption) error {
+				_, err := r.History(ctx, job, 1)
+				return err
+			},
 		} {
 			err := call(t.Context(), "nobody's")
 			want.Err(t, err, scheduler.ErrUnknownJob)

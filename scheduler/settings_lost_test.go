@@ -12,7 +12,7 @@ import (
 
 // losesOnOne makes a setting while nobody leads and node 2 does not answer, so that nodes 0 and 1 store it. Then node 1 restarts
 // with older data, and b leads in place of a.
-func (c *cluster) losesOnOne(a, b *replica, set func(r *replica, ctx context.Context, job string) error) {
+func (c *cluster) losesOnOne(a, b *replica, set func(r *replica, ctx context.Context, job string, opts ...scheduler.ChangeOption) error) {
 	c.T.Helper()
 	c.SleepTo(62 * time.Second)
 	file := c.Snapshot(1)

@@ -17,7 +17,7 @@ import (
 // Status is what the nodes know of a job.
 type Status struct {
 	Job, Spec, Zone string    // as the present or last leader has them; Spec is normalized
-	Next            time.Time // the next tick; zero if the job is paused or removed, or has none
+	Next            time.Time // the next tick that is to run; zero if the job is paused without an end, was removed, or has none
 
 	// Own is the spec and zone that this process has for the job if they differ from the leader's, as in a rolling deploy, or
 	// if its zone data differ. It is "none" if this process does not have the job, and empty if they are the same.
@@ -195,7 +195,7 @@ func (s *Scheduler) statusOf(v *jobstore.View, leader string, now time.Time) Sta
 		st.Own = own.plan + " with other zone data"
 	}
 	st.Unowned = v.Left && !v.State.Removed
-	st.Missed, st.Paused, st.Failures, st.DataLost = v.State.Missed, v.Pause.On, v.State.Failures, v.State.Lost
+	st.Missed, st.Paused, st.Failures, st.DataLost = v.State.Missed, v.Pause.Holds(now), v.State.Failures, v.State.Lost
 	if st.Paused {
 		st.Pause = changeOf(v.Job, v.Pause, false)
 	}
@@ -256,12 +256,18 @@ func (st *Status) due(v *jobstore.View, own *job, now time.Time) {
 		st.Reason = err.Error() // another version of this library wrote the plan
 		return
 	}
-	mark := v.State.Mark
-	if !st.Paused {
+	mark, until := v.State.Mark, v.Pause.Until.Add(-time.Millisecond) // of a pause; a tick at its very end runs
+	switch {
+	case !st.Paused:
 		if v.Pause.Version > 0 {
 			mark = latest(mark, v.Pause.At())
 		}
+		if v.Pause.On {
+			mark = latest(mark, until)
+		}
 		st.Next = schedule.Next(latest(mark, now))
+	case !v.Pause.Until.IsZero():
+		st.Next = schedule.Next(latest(mark, until))
 	}
 	timetable := jobmachine.Job{Name: v.Job, Schedule: schedule}
 	if own != nil {
@@ -275,6 +281,9 @@ func (st *Status) due(v *jobstore.View, own *job, now time.Time) {
 	switch {
 	case st.Paused:
 		st.Reason = "paused by " + v.Pause.Who()
+		if !v.Pause.Until.IsZero() {
+			st.Reason += " until " + v.Pause.Until.Format(time.DateTime)
+		}
 		if v.Pause.Why != "" {
 			st.Reason += ": " + v.Pause.Why
 		}

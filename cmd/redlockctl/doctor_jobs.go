@@ -45,7 +45,10 @@ func (d *diagnosis) judgeJob(st *scheduler.Status) {
 		if st.Pause.Reason != "" {
 			text += ": " + st.Pause.Reason
 		}
-		if time.Since(st.Pause.At) > longPause {
+		if !st.Pause.Until.IsZero() {
+			text += ", until " + at(st.Pause.Until)
+		}
+		if st.Pause.Until.IsZero() && time.Since(st.Pause.At) > longPause {
 			d.problem("jobs", "%s", text)
 		} else {
 			d.note("jobs", "%s", text)

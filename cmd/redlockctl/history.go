@@ -25,6 +25,11 @@ type change struct {
 	Reason string    `json:"reason,omitempty"`
 	From   string    `json:"from"`
 	At     time.Time `json:"at"`
+	Until  time.Time `json:"until,omitzero"` // when the pause ends by itself
+}
+
+func changeOf(c scheduler.Change) change {
+	return change{c.What, c.By, c.Reason, c.From, c.At, c.Until}
 }
 
 func (p *program) historyCommand() *cobra.Command {
@@ -79,8 +84,12 @@ func (p *program) history(ctx context.Context, s *scheduler.Scheduler, name stri
 		t.next = &table{head: []string{in("WHEN"), "WHAT", "BY", "REASON", "FROM"}}
 	}
 	for _, c := range changes[:min(n, len(changes))] {
-		found.Changes = append(found.Changes, change{c.What, c.By, c.Reason, c.From, c.At})
-		t.next.rows = append(t.next.rows, []string{at(c.At), c.What, cmp.Or(c.By, "-"), cmp.Or(c.Reason, "-"), c.From})
+		found.Changes = append(found.Changes, changeOf(c))
+		what := c.What
+		if !c.Until.IsZero() {
+			what += " until " + at(c.Until)
+		}
+		t.next.rows = append(t.next.rows, []string{at(c.At), what, cmp.Or(c.By, "-"), cmp.Or(c.Reason, "-"), c.From})
 	}
 	return found, t, nil
 }

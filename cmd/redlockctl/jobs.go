@@ -93,9 +93,13 @@ func (p *program) jobs(ctx context.Context, e *election.Elector, s *scheduler.Sc
 		}
 		if one.Paused {
 			row[3] = "paused"
-			j.Pause = &change{one.Pause.What, one.Pause.By, one.Pause.Reason, one.Pause.From, one.Pause.At}
+			pause := changeOf(one.Pause)
+			j.Pause = &pause
 			if one.Reason == "" {
 				row[8] = "paused by " + cmp.Or(one.Pause.By, "somebody")
+				if !one.Pause.Until.IsZero() {
+					row[8] += " until " + at(one.Pause.Until)
+				}
 				if one.Pause.Reason != "" {
 					row[8] += ": " + one.Pause.Reason
 				}

@@ -20,13 +20,13 @@ func (p *program) settingCommands() []*cobra.Command {
 	var all []*cobra.Command
 	for _, c := range []struct {
 		name, short, done string
-		do                func(*scheduler.Scheduler, context.Context, string) error
+		do                func(*scheduler.Scheduler, context.Context, string, ...scheduler.ChangeOption) error
 	}{
 		{"trigger", "Run a job now, on the leader", "is triggered", (*scheduler.Scheduler).Trigger},
 		{"pause", "Stop running the ticks of a job, on all replicas", "is paused", (*scheduler.Scheduler).Pause},
 		{"resume", "End a pause", "is resumed", (*scheduler.Scheduler).Resume},
 	} {
-		who, why := "", ""
+		who, why, until, span := "", "", "", time.Duration(0)
 		cmd := &cobra.Command{
 			Use: c.name + " JOB", Short: c.short, Args: cobra.ExactArgs(1), ValidArgsFunction: p.completeJobs,
 			RunE: func(cmd *cobra.Command, args []string) error {
@@ -34,26 +34,37 @@ func (p *program) settingCommands() []*cobra.Command {
 					return exit{misused, fmt.Errorf("--wait %v must not be negative", p.wait)}
 				}
 				return p.withScheduler(cmd.Context(), func(ctx context.Context, _ *election.Elector, s *scheduler.Scheduler) error {
-					ctx = scheduler.As(ctx, cmp.Or(who, osUser()))
+					opts := []scheduler.ChangeOption{scheduler.By(cmp.Or(who, osUser()))}
 					if why != "" {
-						ctx = scheduler.Because(ctx, why)
+						opts = append(opts, scheduler.Because(why))
+					}
+					end, err := endOf(until, span)
+					if err != nil {
+						return exit{misused, err}
+					}
+					if !end.IsZero() {
+						opts = append(opts, scheduler.Until(end))
 					}
 					if p.wait > 0 {
-						return p.triggerAndWait(ctx, s, args[0])
+						return p.triggerAndWait(ctx, s, args[0], opts)
 					}
-					if err := c.do(s, ctx, args[0]); err != nil {
+					if err := c.do(s, ctx, args[0], opts...); err != nil {
 						return err
 					}
 					if p.output == "json" {
 						return p.print(map[string]string{"job": args[0], "action": c.name}, table{})
 					}
-					_, err := fmt.Fprintf(p.out, "%s %s\n", cell(args[0]), c.done)
+					_, err = fmt.Fprintf(p.out, "%s %s\n", cell(args[0]), c.done)
 					return err
 				})
 			},
 		}
 		cmd.Flags().StringVar(&who, "as", "", "`name` of the person, for the history and the leader's log; default: the OS user")
 		cmd.Flags().StringVar(&why, "reason", "", "`reason`, for the history and the leader's log")
+		if c.name == "pause" {
+			cmd.Flags().StringVar(&until, "until", "", "`time` at which the pause ends by itself, as 2026-12-24T09:00:00Z")
+			cmd.Flags().DurationVar(&span, "for", 0, "`time` after which the pause ends by itself, as 2h30m")
+		}
 		if c.name == "trigger" {
 			cmd.Flags().DurationVar(&p.wait, "wait", 0, "longest wait for the outcome of this run; exit with 0 if it is ok, "+
 				"1 if it failed, 3 if it did not run, 5 if it has not ended")
@@ -63,9 +74,27 @@ func (p *program) settingCommands() []*cobra.Command {
 	return all
 }
 
+// endOf returns when a pause ends, or the zero time if it has no end.
+func endOf(until string, span time.Duration) (end time.Time, err error) {
+	switch {
+	case until != "" && span != 0:
+		return end, errors.New("--until and --for exclude each other")
+	case span < 0:
+		return end, fmt.Errorf("--for %v must not be negative", span)
+	case span > 0:
+		return time.Now().Add(span), nil
+	case until == "":
+		return end, nil
+	}
+	if end, err = time.Parse(time.RFC3339, until); err != nil {
+		return end, fmt.Errorf("--until %q must be a time with a zone, as %s", until, time.Now().Add(time.Hour).UTC().Format(time.RFC3339))
+	}
+	return end, nil
+}
+
 // triggerAndWait triggers a run, and shows its outcome. The exit code depends on the outcome.
-func (p *program) triggerAndWait(ctx context.Context, s *scheduler.Scheduler, job string) error {
-	r, err := s.TriggerAndWait(ctx, job)
+func (p *program) triggerAndWait(ctx context.Context, s *scheduler.Scheduler, job string, opts []scheduler.ChangeOption) error {
+	r, err := s.TriggerAndWait(ctx, job, opts...)
 	if err != nil {
 		if r.State == "" && (errors.Is(err, scheduler.ErrUnknownJob) || errors.Is(err, redlock.ErrNoQuorum)) || ctx.Err() == nil {
 			return err // nothing was triggered

@@ -112,8 +112,8 @@ func fitsASmallScreen(t *testing.T, s *service) {
 	leader := s.leader()
 	b := open(t)
 	b.loads(leader.url)
-	ctx := scheduler.Because(scheduler.As(t.Context(), strings.Repeat("a long name ", 10)), strings.Repeat("x", 150))
-	if err := leader.scheduler.Pause(ctx, "invoices"); err != nil {
+	by, why := scheduler.By(strings.Repeat("a long name ", 10)), scheduler.Because(strings.Repeat("x", 150))
+	if err := leader.scheduler.Pause(t.Context(), "invoices", by, why); err != nil {
 		t.Fatal(err)
 	}
 	b.until(`document.querySelector("#attention .paused") !== null`)

@@ -89,13 +89,18 @@ func (d *draft) make(in mode) {
 	d.read()
 }
 
-// settings takes over a new pause, or the end of one. Ticks that came before a pause and have not begun are missed. Those that come
-// during it are not caught up with, and have no record.
+// settings takes over a new pause, or the end of one.
 func (d *draft) settings() {
-	set := d.m.pause
-	if !set.IsNewer(d.state.Pause) {
-		return
+	d.endPause()
+	if set := d.m.pause; set.IsNewer(d.state.Pause) {
+		d.pause(set)
+		d.endPause()
 	}
+}
+
+// pause takes over a pause, or its end. Ticks that came before a pause and have not begun are missed. Those that come during it are
+// not caught up with, and have no record.
+func (d *draft) pause(set jobstore.Setting) {
 	if !d.state.Removed {
 		reason := "the job was paused at " + clock(set.At())
 		if !set.On {
@@ -106,6 +111,17 @@ func (d *draft) settings() {
 	d.skipTo(set.At())
 	d.state.Pause, d.changed = set, true
 	d.applied = append(d.applied, Setting{Setting: set})
+}
+
+// endPause ends a pause whose time is over. Ticks since then have come; those before it are not caught up with.
+func (d *draft) endPause() {
+	p := &d.state.Pause
+	if !p.On || p.Holds(d.due.Now) {
+		return
+	}
+	d.skipTo(p.Until.Add(-time.Millisecond))
+	p.On, d.changed = false, true
+	d.applied = append(d.applied, Setting{Setting: *p})
 }
 
 // ends records the runs that have returned.

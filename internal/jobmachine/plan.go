@@ -74,6 +74,7 @@ func (d *draft) remove() {
 	if d.state.Removed {
 		return
 	}
+	d.endPause()
 	d.dropTicks(d.unsettled(d.due.Now), jobstore.StateMissed, ReasonRemoved)
 	d.state.Removed, d.changed = true, true
 }

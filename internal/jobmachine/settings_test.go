@@ -7,6 +7,35 @@ import (
 	"github.com/redlockfx/redlockfx/internal/jobmachine"
 )
 
+// A pause ends by itself, also while nobody leads. Ticks since its end have come; one at the very end runs.
+func TestNext_APauseEndsByItself(t *testing.T) {
+	j := minutely()
+	paused := setting(70, true)
+	paused.Until = sec(180)
+	r := lead(t, j, 61, stateOf(j, 60))
+	r.send(jobmachine.Set{Pause: paused})
+	r.at(71).work()
+	if at, _ := r.m.Wake(); !at.Equal(sec(180)) {
+		t.Errorf("the job wakes at %v", at.Sub(day))
+	}
+	r.at(180).work().want("run 180s")
+	if p := r.m.State().Pause; p.On || p.Version != paused.Version {
+		t.Errorf("the pause is %+v", p)
+	}
+
+	state := stateOf(j, 60)
+	state.Pause = paused
+	lead(t, j, 190, state).work().want("run 180s late") // nobody led when it ended
+	r = lead(t, j, 190, stateOf(j, 60))                 // and nobody had learned of it
+	r.send(jobmachine.Set{Pause: paused})
+	r.work().want("run 180s late")
+
+	again := setting(250, true) // ticks between two pauses are recorded
+	r = lead(t, j, 260, state)
+	r.send(jobmachine.Set{Pause: again})
+	r.work().want("missed 240s (2 from 180s): the job was paused at " + sec(250).Format(time.DateTime))
+}
+
 func TestNext_PausedTakeOversWaitAndTriggersDoNot(t *testing.T) {
 	j := minutely()
 	j.AtLeastOnce = true

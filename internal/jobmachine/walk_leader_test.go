@@ -182,6 +182,11 @@ func (w *walk) due() {
 	w.seq++
 	l.writing = &writeUnderWay{at: jobstore.At{Ballot: jobstore.Ballot(l.id), Seq: w.seq}, write: effects.Write, was: was, job: w.job, answer: w.now.Add(w.delay()), fresh: fresh, retries: map[string]int{},
 		settles: slices.Clone(l.returned)}
+	for _, o := range effects.Write.State.Open {
+		if o.Waits() && find(was.Open, o.ID) == nil { // kept
+			w.unstarted[o.ID] = l.id
+		}
+	}
 	for _, o := range fresh {
 		w.unstarted[o.ID] = l.id
 		if from := waiting(was.Open, o.Slot); from != nil || w.paused(o.ID) {

@@ -135,6 +135,9 @@ func (w *walk) setPause() {
 		on = !on
 	}
 	w.nodes.pause = jobstore.Setting{Version: w.version(w.nodes.pause), On: on, Tie: "aaaaaa"}
+	if on && w.chance(40) {
+		w.nodes.pause.Until = w.now.Add(w.upTo(10 * w.interval)).Truncate(time.Millisecond)
+	}
 	w.logf("(pause set: %v)", on)
 	w.set()
 }

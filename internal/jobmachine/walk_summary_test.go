@@ -44,7 +44,7 @@ func (j *judgment) judgeLast() {
 		}
 	}
 	for _, o := range slices.Concat(j.fresh, j.retried, j.supposed) {
-		isNew := o.Slot.At.After(j.was.Mark) || o.Attempt == 1
+		isNew := o.Slot.At.After(j.was.Mark) || o.Attempt == 1 && slices.Contains(j.retried, o)
 		if !o.Slot.Manual && isNew && o.Slot.At.After(notRun) {
 			notRun = time.Time{}
 			break

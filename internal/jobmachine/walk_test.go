@@ -47,7 +47,7 @@ func TestNext_KeepsThePromises(t *testing.T) {
 	t.Logf("%v", counts)
 	for _, what := range []string{
 		"started", "caught up", "waited", "skipped", "missed", "canceled", "kept", "lost", "taken over", "unstarted", "lost state",
-		"triggered", "expired", "paused", "removed", "changed", "alone", "held", "retried", "retry taken over",
+		"triggered", "expired", "paused", "pause over", "removed", "changed", "alone", "held", "retried", "retry taken over",
 	} {
 		if *walkEvents >= 50_000 && counts[what] == 0 {
 			t.Errorf("no walk had %q, so the test proves nothing about it", what)

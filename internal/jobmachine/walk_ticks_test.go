@@ -197,12 +197,24 @@ func (j *judgment) judgeSettledTicks(fates map[int64]*fate) time.Time {
 		}
 		return t
 	}
+	pause := j.was.Pause
+	end := func() {
+		if ended := j.ended(pause); ended != pause {
+			j.note("pause over")
+			pause, mark = ended, j.drop(fates, old, mark, pause.Until.Add(-time.Millisecond))
+		}
+	}
 	if j.is.Pause != j.was.Pause {
+		end()
+	}
+	if j.is.Pause.Version != j.was.Pause.Version {
 		j.note("paused")
-		if !j.was.Removed && !j.was.Pause.On {
+		if !j.was.Removed && !pause.On {
 			j.wantRecords(fates, old, mark, j.is.Pause.At())
 		}
 		mark = j.drop(fates, old, mark, j.is.Pause.At())
+		pause = j.leader.pause
+		end()
 	}
 	switch {
 	case j.was.Removed && j.serves():

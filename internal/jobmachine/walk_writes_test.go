@@ -179,7 +179,7 @@ func (j *judgment) judgeModes() {
 
 // judgeSettings judges that the state has the settings, because the nodes may lose theirs.
 func (j *judgment) judgeSettings() {
-	if j.is.Pause != newer(j.was.Pause, j.leader.pause) {
+	if j.is.Pause != j.ended(newer(j.was.Pause, j.leader.pause)) {
 		j.fail("the pause is %+v, known is %+v", j.is.Pause, j.leader.pause)
 	}
 	waits := j.leader.trigger
@@ -189,6 +189,12 @@ func (j *judgment) judgeSettings() {
 	if j.is.Trigger != waits {
 		j.fail("the trigger is %+v, known is %+v, settled up to %s", j.is.Trigger, j.leader.trigger, at(j.is.Manual))
 	}
+}
+
+// ended returns a pause, or its end if its time is over.
+func (j *judgment) ended(p jobstore.Setting) jobstore.Setting {
+	p.On = p.On && (p.Until.IsZero() || p.Until.After(j.due.Now))
+	return p
 }
 
 func (j *judgment) recordsOf(id string) (found []jobstore.Record) {

@@ -209,7 +209,7 @@ func (s Setting) encode() string {
 		on = "1"
 	}
 	w := make(words, 0, 128)
-	w.list(fmt.Sprintf("%016d%s", s.Version, s.Tie), on, escape(s.By), escape(s.From), escape(s.Why))
+	w.list(fmt.Sprintf("%016d%s", s.Version, s.Tie), on, escape(s.By), escape(s.From), escape(s.Why), millis(s.Until))
 	return string(w)
 }
 
@@ -224,7 +224,7 @@ func decodeSetting(text string) (Setting, error) {
 	}
 	v := values{left: text[:16] + text[settingLen:]}
 	s := Setting{Version: v.int64(), On: v.flag(), Tie: text[16:settingLen]}
-	s.Origin = Origin{By: v.text(), From: v.text(), Why: v.text()}
+	s.Origin = Origin{By: v.text(), From: v.text(), Why: v.text(), Until: v.millis()}
 	return s, v.err
 }
 

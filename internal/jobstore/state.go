@@ -151,13 +151,19 @@ type Setting struct {
 
 // Origin says who made a setting, and why.
 type Origin struct {
-	By   string // who made it, if given
-	From string // the replica on which it was made
-	Why  string // the reason, if given
+	By    string    // who made it, if given
+	From  string    // the replica on which it was made
+	Why   string    // the reason, if given
+	Until time.Time // when a pause ends by itself, in whole ms; zero: it does not
 }
 
 // At returns when the setting was made.
 func (s Setting) At() time.Time { return timeOf(s.Version) }
+
+// Holds reports whether a pause has begun and not ended.
+func (s Setting) Holds(now time.Time) bool {
+	return s.On && (s.Until.IsZero() || now.Before(s.Until))
+}
 
 // Who returns who made the setting, or on which replica somebody did.
 func (o Origin) Who() string {
