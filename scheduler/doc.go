@@ -28,6 +28,8 @@
 // before. It waits up to two seconds for such answers. Otherwise the run may have started, and the next row applies. That is
 // so too if the process lives, has lost its term before the run starts, and leads again.
 //
+// A tick that kills each process that runs it is given up after [Job].MaxAttempts processes, with growing pauses before.
+//
 // There are two more cases:
 //
 //   - A run is cut off because its leader stops, as in a deploy, or loses its lease. With AtLeastOnce it is recorded as

@@ -1,6 +1,7 @@
 package scheduler
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -11,7 +12,13 @@ import (
 	"github.com/redlockfx/redlockfx/internal/name"
 )
 
-const maxRetries = 100
+const (
+	maxRetries         = 100
+	maxAttempts        = 1000
+	defaultMaxAttempts = 5
+	defaultWait        = time.Second
+	defaultMaxWait     = time.Hour
+)
 
 // Job is a piece of work and its timetable.
 type Job struct {
@@ -43,6 +50,11 @@ type Job struct {
 	// the run has no known end because its process was killed or could not store the end. Run must tolerate that:
 	// [Run.Key] is the same, and Attempt is larger.
 	AtLeastOnce bool
+	// MaxAttempts bounds AtLeastOnce for a tick that kills its process, as by using up its memory: how many processes may be gone
+	// without its end, over all leaders, before it is [StateLost]; 1 to 1000, 0 is 5. The first repeat follows at once, each further
+	// one after a pause that grows like those of Retry. Runs that were cut off by a stop, and retries after errors, do not count. Too
+	// few, and a bad node or two lose the tick; too many, and one tick takes down every replica as often.
+	MaxAttempts int
 }
 
 // Overlap is what happens to a tick that comes while a run of the same job is under way.
@@ -65,10 +77,24 @@ const (
 type Retry struct {
 	// Times is the largest number of attempts after the first one: 0 to 100.
 	Times int
-	// Wait is the shortest pause before the first retry; 0 is one second. It doubles with each retry until it is above an
-	// hour. Up to the same amount is added at random.
+	// Wait is the shortest pause before the first retry; 0 is one second. It doubles with each retry. Up to the same amount is added
+	// at random.
 	Wait time.Duration
+	// MaxWait is where the doubling ends; 0 is one hour, or Wait if that is longer.
+	MaxWait time.Duration
 }
+
+// Permanent returns an error with the same text after which a run is not retried. If err is nil, it returns nil.
+func Permanent(err error) error {
+	if err == nil {
+		return nil
+	}
+	return permanentError{err}
+}
+
+type permanentError struct{ error }
+
+func (e permanentError) Unwrap() error { return e.error }
 
 // job is a Job that was added.
 type job struct {
@@ -117,6 +143,13 @@ func newJob(j Job, where string, loc *time.Location) (*job, error) {
 	check(j.Retry.Times >= 0 && j.Retry.Times <= maxRetries,
 		"retry times %d must be from 0 to %d", j.Retry.Times, maxRetries)
 	checkSpan("retry wait", j.Retry.Wait)
+	checkSpan("longest retry wait", j.Retry.MaxWait)
+	check(j.Retry.MaxWait == 0 || j.Retry.MaxWait >= cmp.Or(j.Retry.Wait, defaultWait),
+		"longest retry wait %v must be at least the first one, %v", j.Retry.MaxWait, cmp.Or(j.Retry.Wait, defaultWait))
+	check(j.MaxAttempts >= 0 && j.MaxAttempts <= maxAttempts, "max attempts %d must be from 1 to %d, or 0 for %d",
+		j.MaxAttempts, maxAttempts, defaultMaxAttempts)
+	check(j.MaxAttempts == 0 || j.AtLeastOnce, "max attempts %d is for AtLeastOnce: without it, a tick whose process is gone is not run again",
+		j.MaxAttempts)
 	checkSpan("jitter", j.Jitter)
 	if err := j.CatchUp.problem(); err != nil {
 		check(false, "%w", err)
@@ -124,11 +157,13 @@ func newJob(j Job, where string, loc *time.Location) (*job, error) {
 		checkSpan("catch-up window", j.CatchUp.window)
 	}
 	j.CatchUp = j.CatchUp.orDefault()
+	wait := cmp.Or(j.Retry.Wait, defaultWait)
 	checked := &job{Job: j, schedule: schedule, plan: plan, label: fmt.Sprintf("job %q", j.Name), where: where}
 	checked.machine = jobmachine.Job{
 		Name: j.Name, Plan: plan, Schedule: schedule, Overlap: jobmachine.Overlap(j.Overlap),
 		CatchUp: jobmachine.CatchUp{All: j.CatchUp.kind == catchUpAll, Window: j.CatchUp.window},
 		Jitter:  j.Jitter, Timeout: j.Timeout, Tries: 1 + j.Retry.Times, AtLeastOnce: j.AtLeastOnce,
+		Wait: wait, MaxWait: cmp.Or(j.Retry.MaxWait, max(wait, defaultMaxWait)), MaxDeaths: cmp.Or(j.MaxAttempts, defaultMaxAttempts),
 	}
 	return checked, errors.Join(problems...)
 }

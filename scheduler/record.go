@@ -35,8 +35,8 @@ const (
 	StateFailed State = jobstore.StateFailed
 	// StateLost is a run without a known end: its process died, lost the lease, or could not store the end.
 	StateLost State = jobstore.StateLost
-	// StateInterrupted is a run of a job with AtLeastOnce that was cut off because its leader stopped, or lost its lease. The
-	// next leader runs it again.
+	// StateInterrupted is a run of a job with AtLeastOnce whose process is gone, or that was cut off because its leader stopped or
+	// lost its lease. The next leader runs it again.
 	StateInterrupted State = jobstore.StateInterrupted
 	// StateMissed is a tick that nobody ran in time.
 	StateMissed State = jobstore.StateMissed

@@ -2,6 +2,7 @@ package scheduler
 
 import (
 	"errors"
+	"strings"
 	"time"
 
 	"go.uber.org/zap"
@@ -32,9 +33,18 @@ func (l *loop) report(job string, r jobstore.Record) {
 			l.log.Error("run failed", zap.String("job", job), zap.Time("tick", r.Slot.At), zap.String("error", r.Err))
 		}
 	case jobstore.StateLost:
-		if r.Err == jobmachine.ReasonGone {
+		switch {
+		case r.Err == jobmachine.ReasonGone:
 			l.log.Error("run lost: its leader was gone before its end was recorded", zap.String("job", job),
 				zap.Time("tick", r.Slot.At), zap.String("replica", r.Replica))
+		case strings.HasPrefix(r.Err, jobmachine.ReasonDeadly):
+			l.log.Error("run lost: processes were gone again and again before its end was recorded, and it is not run again",
+				zap.String("job", job), zap.Time("tick", r.Slot.At), zap.String("replica", r.Replica), zap.Int("attempt", r.Attempt))
+		}
+	case jobstore.StateInterrupted:
+		if r.Err == jobmachine.ReasonGone {
+			l.log.Error("its leader was gone before the end of a run was recorded: the run is repeated", zap.String("job", job),
+				zap.Time("tick", r.Slot.At), zap.String("replica", r.Replica), zap.Int("attempt", r.Attempt))
 		}
 	}
 	l.s.hooks.finished(recordOf(job, r))

@@ -161,3 +161,34 @@ func TestRetry_TicksInAPause(t *testing.T) {
 		})
 	}
 }
+
+// The doubling of pauses ends at MaxWait. A permanent error ends the retries; its text is as without Permanent.
+func TestRetry_HasLimits(t *testing.T) {
+	inBubble(t, 1, func(t *testing.T, c *cluster) {
+		r := c.leader("a")
+		bounded := r.job("bounded", "10 0 0 * * *", failing)
+		bounded.Retry = scheduler.Retry{Times: 6, Wait: 10 * time.Second, MaxWait: 40 * time.Second}
+		permanent := r.job("permanent", "10 0 0 * * *", func(context.Context, int) error {
+			return fmt.Errorf("import: %w", scheduler.Permanent(errBoom))
+		})
+		permanent.Retry = bounded.Retry
+		r.add(bounded, permanent)
+		c.SleepTo(10 * time.Minute)
+		var last time.Time
+		for n, run := range c.records() {
+			if pause := run.start.Sub(last); n >= 2 && (pause < min(10*time.Second<<(n-2), 40*time.Second) || pause > 81*time.Second) {
+				t.Errorf("the pause before attempt %d is %v", n, pause)
+			}
+			last = run.start
+		}
+		if n := len(c.records()); n != 7+1 {
+			t.Errorf("%d attempts in all", n)
+		}
+		if s := r.status("permanent"); s.Last.State != scheduler.StateFailed || s.Last.Err != "import: boom" {
+			t.Errorf("recorded %+v", s.Last)
+		}
+		if scheduler.Permanent(nil) != nil {
+			t.Error("no error is one")
+		}
+	})
+}

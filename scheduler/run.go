@@ -1,7 +1,6 @@
 package scheduler
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -15,11 +14,6 @@ import (
 	"github.com/redlockfx/redlockfx/internal/jobmachine"
 	"github.com/redlockfx/redlockfx/internal/jobstore"
 	"github.com/redlockfx/redlockfx/internal/retry"
-)
-
-const (
-	defaultWait = time.Second
-	enoughWait  = time.Hour // a pause above this is not doubled again
 )
 
 // do runs one attempt of a run, and reports its end.
@@ -101,15 +95,12 @@ func outcome(err, cause error) (state string, cutOff bool, reason error) {
 }
 
 // retries returns how long the run waits until its next attempt, after an attempt that failed with err, or 0 if it has none: no
-// attempt is left, its context has ended, or would end before. The error says so in the last case.
+// attempt is left, the error is [Permanent], its context has ended, or would end before. The error says so in the last case.
 func (a *active) retries(ctx context.Context, err error) (time.Duration, error) {
-	if err == nil || a.tries < 2 || ctx.Err() != nil {
+	if _, ok := errors.AsType[permanentError](err); ok || err == nil || a.tries < 2 || ctx.Err() != nil {
 		return 0, err
 	}
-	wait := cmp.Or(a.job.Retry.Wait, defaultWait)
-	for n := a.job.Retry.Times + 1 - a.tries; n > 0 && wait <= enoughWait; n-- {
-		wait *= 2
-	}
+	wait := a.job.machine.Pause(a.job.Retry.Times + 2 - a.tries)
 	pause := retry.Backoff{Min: wait, Max: 2 * wait}.After(1)
 	if end, ok := ctx.Deadline(); ok && time.Until(end) <= pause {
 		return 0, fmt.Errorf("the job's timeout of %v would pass before another attempt: %w", a.job.Timeout, err)

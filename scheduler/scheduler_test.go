@@ -62,19 +62,23 @@ func TestAdd_ReportsAllProblemsAtOnce(t *testing.T) {
 		worse.Overlap, worse.Retry.Times, worse.CatchUp = -1, -1, scheduler.CatchUpAll(-time.Hour)
 		tiny := r.job("tiny", "@hourly", quick)
 		tiny.Timeout, tiny.Jitter, tiny.Retry.Wait, tiny.CatchUp = 30, 5, 2, scheduler.CatchUpLast(10)
+		deadly := r.job("deadly", "@hourly", quick)
+		deadly.MaxAttempts, deadly.Retry.MaxWait = 1001, time.Millisecond
 		long := r.job("a\nb", strings.Repeat("0,", 128)+"0 * * * *", quick)
 
-		err := r.Add(good, bad, worse, long, tiny)
+		err := r.Add(good, bad, worse, long, tiny, deadly)
 		want.Err(t, err, scheduler.ErrSpec, scheduler.ErrName)
 		want.Text(t, err,
 			`"61 * * * *" of job "bad": minute: `, `"bad": Run is nil`, "timeout -1s must not be negative",
 			"overlap 4 must be", "retry times 101 must be from 0 to 100", "retry wait -1m0s must",
 			"jitter -1s must not be negative", "catch-up window 8784h0m0.000000001s must be above 0 and at most 8784h0m0s",
 			"catch-up window -1h0m0s must", `name "a\nb"`, "265 bytes long, at most 256",
-			"201 bytes", "scheduler_test.go:", "(job 3 of 5)", "@every 1ms is less than 1s",
+			"201 bytes", "scheduler_test.go:", "(job 3 of 6)", "@every 1ms is less than 1s",
 			"overlap -1 must be", "retry times -1 must be",
 			"timeout 30ns is below 1ms: multiply it by a unit, as in 30*time.Second", "jitter 5ns is below 1ms",
-			"retry wait 2ns is below 1ms", "catch-up window 10ns is below 1ms")
+			"retry wait 2ns is below 1ms", "catch-up window 10ns is below 1ms",
+			"longest retry wait 1ms must be at least the first one, 1s", "max attempts 1001 must be from 1 to 1000, or 0 for 5",
+			"max attempts 1001 is for AtLeastOnce")
 		c.SleepTo(10 * time.Second)
 		wantEqual(t, "of a call with a bad job, none was added; ran", c.ran(), nil)
 		want.Err(t, r.Remove("good"), scheduler.ErrUnknownJob)

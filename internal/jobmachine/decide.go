@@ -192,7 +192,7 @@ func (d *draft) suppose(slot jobstore.Slot) bool {
 	}
 	o := jobstore.Open{
 		Slot: slot, ID: Key("lost", slot.At, slot.Manual), Attempt: 1, Tries: max(d.m.job.Tries, 1), Token: d.due.Token, Replica: d.due.Replica,
-		Start: slot.At,
+		Start: slot.At, Returned: true, // no process is known to be gone
 	}
 	d.state.Open, d.changed = append(d.state.Open, o), true
 	if slot.Manual {

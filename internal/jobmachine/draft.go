@@ -16,6 +16,7 @@ const (
 	ReasonUnknown    = "nodes lost their state: whether it has run is unknown"
 	ReasonSetBack    = "the nodes' clocks were set back: whether it has run is unknown"
 	ReasonGone       = "its process was gone when another one led"
+	ReasonDeadly     = "it is not run again, because processes were gone without its end " // and how often
 	ReasonRemoved    = "the job was removed"
 	ReasonReplaced   = "a newer tick took its place before its next attempt"
 	ReasonExpired    = "nobody could run it within an hour"

@@ -2,6 +2,7 @@ package jobmachine
 
 import (
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/redlockfx/redlockfx/internal/jobstore"
@@ -26,15 +27,44 @@ func (d *draft) inherit() {
 		case !d.isFree():
 			d.block() // the run under way is not replaced, since it may be for a newer tick
 		default:
-			rerun := jobstore.Open{Slot: o.Slot, Attempt: o.Attempt, Late: o.Late || !unstarted || d.isLate(o.Slot)}
-			if !unstarted {
-				rerun.Attempt += max(o.Tries, 1)
-			}
-			d.close(o.ID)
-			d.start(rerun)
-			d.opens = d.opens || !o.Slot.Manual
+			d.repeat(o, unstarted)
 		}
 	}
+}
+
+// repeat runs a slot again. Its attempt is above all that may have been used. If processes end during its run again and again, it waits
+// longer each time, and at last does not run any more.
+func (d *draft) repeat(o jobstore.Open, unstarted bool) {
+	j := d.m.job
+	rerun := jobstore.Open{Slot: o.Slot, Attempt: o.Attempt, Late: o.Late || !unstarted || d.isLate(o.Slot), Deaths: o.Deaths}
+	if !unstarted {
+		rerun.Attempt += max(o.Tries, 1)
+	}
+	d.close(o.ID)
+	if !unstarted && !o.Returned {
+		rerun.Deaths++
+		if j.MaxDeaths > 0 && rerun.Deaths >= j.MaxDeaths {
+			d.end(o.Record(jobstore.StateLost, ReasonDeadly+strconv.Itoa(rerun.Deaths)+" times", d.due.Now))
+			return
+		}
+		d.row(o.Record(jobstore.StateInterrupted, ReasonGone, d.due.Now))
+		d.state.Failures++
+	}
+	if rerun.Deaths > 1 {
+		d.await(rerun, d.due.Now.Add(j.Pause(rerun.Deaths-1)))
+		return
+	}
+	d.start(rerun)
+	d.opens = d.opens || !o.Slot.Manual
+}
+
+// await adds an open run of this leader that waits for its next attempt.
+func (d *draft) await(o jobstore.Open, until time.Time) {
+	j := d.m.job
+	o.ID, o.Tries, o.Token, o.Replica = d.newID(), max(j.Tries, 1), d.due.Token, d.due.Replica
+	o.Start, o.NotBefore, o.Timeout = until, until, j.Timeout
+	d.state.Open, d.changed = append(d.state.Open, o), true
+	d.wakeAt(until.Add(-early))
 }
 
 // goOn starts the next attempt of a run that waits for it, if it is time. In this leader's term it is the same run. The first attempt

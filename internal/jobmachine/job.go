@@ -27,7 +27,19 @@ type Job struct {
 	Jitter      time.Duration
 	Timeout     time.Duration // stored with each run, for people; 0: none
 	Tries       int           // attempts of a run: 1 and its retries
+	Wait        time.Duration // pause before the first retry
+	MaxWait     time.Duration // longest pause
 	AtLeastOnce bool
+	MaxDeaths   int // with AtLeastOnce, how many processes may end during a slot's run before it is not run again; 0: any number
+}
+
+// Pause returns the pause before the n-th retry, from 1.
+func (j *Job) Pause(n int) time.Duration {
+	wait := j.Wait
+	for ; n > 1 && wait < j.MaxWait; n-- {
+		wait *= 2
+	}
+	return min(wait, j.MaxWait)
 }
 
 // Schedule has the ticks of a job, in whole seconds.

@@ -97,7 +97,7 @@ func TestNext_ATakeOverReplacesNothing(t *testing.T) {
 	state.Open = []jobstore.Open{{Slot: tick(60), ID: "x", Attempt: 1, Tries: 1, Start: sec(60)}}
 	r := lead(t, j, 70, state, withTrigger(65)).work().want("run manual 65s")
 	r.at(75).work().wantCanceled()
-	r.at(80).returns().work().want("run 60s attempt 2 late; ok manual 65s")
+	r.at(80).returns().work().want("run 60s attempt 2 late; ok manual 65s; interrupted 60s")
 }
 
 // Nodes accept no state with more open runs.

@@ -27,15 +27,11 @@ func (d *draft) plan() {
 // keepShared keeps the ticks that are in both plans and may still run. Each becomes a run that waits for its first attempt, which is of
 // no plan any more.
 func (d *draft) keepShared() {
-	j := d.m.job
 	for _, t := range d.shared() {
 		slot := jobstore.Slot{At: t}
 		d.dropTicks(d.unsettled(t.Add(-time.Nanosecond)), jobstore.StateMissed, ReasonChanged)
-		d.state.Open = append(d.state.Open, jobstore.Open{
-			Slot: slot, ID: d.newID(), Attempt: 1, Tries: max(j.Tries, 1), Token: d.due.Token, Replica: d.due.Replica,
-			Start: j.StartOf(t), NotBefore: j.StartOf(t), Late: d.isLate(slot), Timeout: j.Timeout,
-		})
-		d.state.Mark, d.changed = t, true
+		d.await(jobstore.Open{Slot: slot, Attempt: 1, Late: d.isLate(slot)}, d.m.job.StartOf(t))
+		d.state.Mark = t
 	}
 }
 

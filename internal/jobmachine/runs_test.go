@@ -1,6 +1,8 @@
 package jobmachine_test
 
 import (
+	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -22,13 +24,48 @@ func openAt(at float64, manual bool) jobstore.Open {
 func TestNext_TakeOverCountsAboveAllTries(t *testing.T) {
 	j := minutely()
 	j.AtLeastOnce, j.Tries = true, 2
-	r := lead(t, j, 70, stateOf(j, 60), withOpen(openAt(60, false))).work().want("run 60s attempt 7 late")
+	r := lead(t, j, 70, stateOf(j, 60), withOpen(openAt(60, false))).work().want("run 60s attempt 7 late; interrupted 60s")
 	if o := r.started[0].Open; o.Tries != 2 || o.Token != 7 || o.Replica != "a" || o.ID == "x" {
 		t.Errorf("opened %+v", o)
 	}
 	r.at(75).returns(func(e *jobmachine.Returned) { e.Attempt = 8 }).work().want("ok 60s")
 	if last := r.m.State().Last; last.Attempt != 8 {
 		t.Errorf("the last run is %+v", last)
+	}
+}
+
+// A tick that kills its process does so a few times only, with growing pauses, and each time has a row and counts as a failure.
+func TestNext_ATickThatKillsItsProcessIsGivenUp(t *testing.T) {
+	j := minutely()
+	j.AtLeastOnce, j.Tries, j.MaxDeaths, j.Wait, j.MaxWait = true, 2, 4, 5*time.Second, 8*time.Second
+	for _, slot := range []string{"60s", "manual 60s"} {
+		state := stateOf(j, 60)
+		manual := strings.HasPrefix(slot, "manual")
+		state.Open = []jobstore.Open{openAt(60, manual)}
+		now := 70.0
+		for deaths, pause := range []float64{0, 5, 8} {
+			state.Open[0].ID = "x" // of a leader that is gone
+			r := lead(t, j, now, state)
+			if pause > 0 {
+				r.work().want("interrupted " + slot)
+				r.at(now + pause - 0.1).work().want("")
+			}
+			r.at(now + pause).work()
+			want := fmt.Sprintf("run %s attempt %d late", slot, 7+2*deaths)
+			if pause == 0 {
+				want += "; interrupted " + slot
+			}
+			if r.want(want); r.m.State().Failures != deaths+1 {
+				t.Errorf("after %d deaths: %+v", deaths+1, r.m.State())
+			}
+			state, now = r.m.State(), now+10
+			state.Mark = sec(1000) // no other tick comes
+		}
+		state.Open[0].ID = "x"
+		r := lead(t, j, now, state).work().want("lost " + slot)
+		if last := r.m.State().Last; last.Err != jobmachine.ReasonDeadly+"4 times" || len(r.m.State().Open) > 0 {
+			t.Errorf("%+v", last)
+		}
 	}
 }
 
@@ -147,7 +184,7 @@ func TestNext_ARunInItsPauseIsLeftToAnyLeader(t *testing.T) {
 		"another one, after a drain":                {drains: true, next: 70, want: "run 60s attempt 2"},
 		"another one, later":                        {next: 94, want: "run 60s attempt 2"},
 		"the nodes may have lost that it went on":   {next: 94, floor: 95, want: "lost 60s"},
-		"they may, and it runs at least once":       {atLeastOnce: true, next: 94, floor: 95, want: "run 60s attempt 5 late"},
+		"they may, and it runs at least once":       {atLeastOnce: true, next: 94, floor: 95, want: "run 60s attempt 5 late; interrupted 60s"},
 		"the nodes lost something before the pause": {next: 80, floor: 82, want: "run 60s attempt 2"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -202,7 +202,7 @@ func TestNext_RunsOfBeforeASetBack(t *testing.T) {
 	state := stateOf(j, 900)
 	state.Open, state.Gaps = []jobstore.Open{open}, gaps(0, 840)
 	state.Last = jobstore.Record{Slot: tick(840), ID: "l", State: jobstore.StateOK, Start: sec(840), End: sec(850)}
-	r := lead(t, j, 630, state, withSetBack).work().want("run 900s attempt 2 late")
+	r := lead(t, j, 630, state, withSetBack).work().want("run 900s attempt 2 late; interrupted 900s")
 	if s := r.started[0]; s.At.After(sec(631)) || s.Open.Slot != open.Slot {
 		t.Errorf("started %+v", s)
 	}

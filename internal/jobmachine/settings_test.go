@@ -44,10 +44,10 @@ func TestNext_PausedTakeOversWaitAndTriggersDoNot(t *testing.T) {
 	r := lead(t, j, 70, state, withOpen(openAt(60, false)), withTrigger(68)).work().want("run manual 68s")
 	r.at(100).returns().work().want("ok manual 68s")
 	r.send(jobmachine.Set{Pause: setting(110, false)})
-	r.at(110).work().want("run 60s attempt 7 late")
+	r.at(110).work().want("run 60s attempt 7 late; interrupted 60s")
 
 	manual := openAt(60, true)
-	lead(t, j, 70, state, withOpen(manual)).work().want("run manual 60s attempt 7 late")
+	lead(t, j, 70, state, withOpen(manual)).work().want("run manual 60s attempt 7 late; interrupted manual 60s")
 }
 
 func TestNext_ACosmeticEditIsNoChange(t *testing.T) {

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/redlockfx/redlockfx/internal/jobmachine"
 	"github.com/redlockfx/redlockfx/internal/jobstore"
 )
 
@@ -11,7 +12,7 @@ import (
 func (j *judgment) judgeLast() {
 	want := j.was
 	missed := 0
-	for _, r := range j.runs {
+	for _, r := range slices.Concat(j.runs, j.given) {
 		switch r.State {
 		case jobstore.StateOK:
 			want.Failures = 0
@@ -19,6 +20,10 @@ func (j *judgment) judgeLast() {
 		case jobstore.StateFailed, jobstore.StateLost:
 			want.Failures++
 			want.Last = newest(want.Last, r)
+		case jobstore.StateInterrupted:
+			if r.Err == jobmachine.ReasonGone {
+				want.Failures++
+			}
 		case jobstore.StateMissed:
 			if !r.Slot.Manual {
 				missed++

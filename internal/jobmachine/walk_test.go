@@ -46,7 +46,7 @@ func TestNext_KeepsThePromises(t *testing.T) {
 	}
 	t.Logf("%v", counts)
 	for _, what := range []string{
-		"started", "caught up", "waited", "skipped", "missed", "canceled", "kept", "lost", "taken over", "unstarted", "lost state",
+		"started", "caught up", "waited", "skipped", "missed", "canceled", "deadly", "kept", "lost", "taken over", "unstarted", "lost state",
 		"triggered", "expired", "paused", "pause over", "removed", "changed", "alone", "held", "retried", "retry taken over",
 	} {
 		if *walkEvents >= 50_000 && counts[what] == 0 {
@@ -100,6 +100,7 @@ func (w *walk) drawJob() *jobmachine.Job {
 	}
 	j.Tries = w.rng.IntN(4)
 	j.AtLeastOnce = w.chance(40)
+	j.MaxDeaths, j.Wait, j.MaxWait = w.rng.IntN(4), w.upTo(w.interval), w.interval
 	return j
 }
 

@@ -24,6 +24,7 @@ type judgment struct {
 	runs     []jobstore.Record
 	ticks    []jobstore.Record // records of ticks that do not run
 	manual   []jobstore.Record // records of triggers that do not run
+	given    []jobstore.Record // records of repeats that a newer tick has replaced in the same write
 }
 
 // judge judges a write and returns the runs that it opens.
@@ -59,6 +60,8 @@ func (w *walk) judge(d jobmachine.Due, was jobstore.State, write jobstore.Write,
 		switch {
 		case r.ID != "" && r.State == jobstore.StateMissed && find(was.Open, r.ID) == nil: // kept, and replaced at once
 			j.ticks = append(j.ticks, r)
+		case r.ID != "" && r.Err == jobmachine.ReasonReplaced && find(was.Open, r.ID) == nil: // about to be repeated, and replaced at once
+			j.given = append(j.given, r)
 		case r.ID != "":
 			j.runs = append(j.runs, r)
 		case r.Slot.Manual:
@@ -310,12 +313,17 @@ func (j *judgment) judgeSettled(o jobstore.Open) {
 		j.judgeGivenUp(o, records)
 		return
 	}
-	again := slices.IndexFunc(j.fresh, func(f jobstore.Open) bool { return f.Slot == o.Slot })
+	repeats := slices.Concat(j.fresh, j.kept) // some after a pause
+	again := slices.IndexFunc(repeats, func(f jobstore.Open) bool { return f.Slot == o.Slot })
+	deaths := 0 // of processes, in this write
+	if !mine && !o.Returned {
+		deaths = 1
+	}
 	if again >= 0 {
-		f := j.fresh[again]
+		f := repeats[again]
 		switch {
-		case len(records) > 0:
-			j.fail("%s runs again, but is recorded as %+v", o.ID, records)
+		case len(records) != deaths, deaths > 0 && (records[0].State != jobstore.StateInterrupted || records[0].Err != jobmachine.ReasonGone):
+			j.fail("%s runs again, and is recorded as %+v", o.ID, records)
 		case !mine && !j.job.AtLeastOnce:
 			j.fail("%s runs again", o.ID)
 		case f.Attempt < o.Attempt, !mine && f.Attempt < o.Attempt+max(o.Tries, 1):
@@ -337,6 +345,9 @@ func (j *judgment) judgeSettled(o jobstore.Open) {
 	case r.State == jobstore.StateLost && j.leader.removed:
 	case r.State == jobstore.StateLost && !mine && !j.job.AtLeastOnce:
 		j.note("lost")
+	case r.State == jobstore.StateLost && j.job.MaxDeaths > 0 && o.Deaths+deaths >= j.job.MaxDeaths:
+		j.note("deadly")
+	case r.State == jobstore.StateInterrupted && slices.ContainsFunc(j.given, func(g jobstore.Record) bool { return g.Slot == o.Slot }):
 	case r.State == jobstore.StateMissed && mine && !j.job.AtLeastOnce && j.isTooOld(o.Slot):
 		j.note("unstarted, too old")
 	default:

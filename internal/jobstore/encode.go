@@ -74,7 +74,7 @@ func (s *State) append(to []byte) []byte {
 		}
 		w.word("open", o.Slot.encode(), o.ID, number(o.Attempt), number(o.Tries), strconv.FormatUint(o.Token, 10),
 			escape(o.Replica), micros(o.Start), flag(o.Late), flag(o.Returned), timeout,
-			micros(o.NotBefore))
+			micros(o.NotBefore), number(o.Deaths))
 	}
 	if s.Skipped.State != "" {
 		w.word("skipped", s.Skipped.encode())
@@ -139,7 +139,7 @@ func decodeState(text string) (State, error) {
 			s.Open = append(s.Open, Open{
 				Slot: v.slot(), ID: v.next(), Attempt: v.int(), Tries: v.int(), Token: v.uint(), Replica: v.text(),
 				Start: v.micros(), Late: v.flag(), Returned: v.flag(), Timeout: v.span(v.next()),
-				NotBefore: v.micros(),
+				NotBefore: v.micros(), Deaths: v.int(),
 			})
 		case "skipped":
 			s.Skipped = v.record()

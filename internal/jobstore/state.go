@@ -95,6 +95,7 @@ type Open struct {
 	Returned bool
 	// NotBefore is when the next attempt of a run may begin. Until then it is under way in no process. Zero: it is under way.
 	NotBefore time.Time
+	Deaths    int // how many processes have ended without a known end of this slot's run
 }
 
 // Waits reports whether the run waits for its next attempt.
@@ -121,7 +122,7 @@ const (
 	StateLost    = "lost"
 	StateMissed  = "missed"
 	StateSkipped = "skipped"
-	// StateInterrupted is a run that was cut off because its leader stopped or lost its lease. The next leader runs it again.
+	// StateInterrupted is a run whose process is gone, or that was cut off because its leader stopped or lost its lease. The next leader runs it again.
 	StateInterrupted = "interrupted"
 )
 
