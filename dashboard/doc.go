@@ -62,7 +62,7 @@
 //	terms       term replica since until ended
 //	leaderless  from to sure
 //	replicas    id here state seen
-//	changes     what by reason replica at
+//	changes     what by reason replica at until
 //
 // Times are in UTC, by the nodes' clock. Fields that end in _ms are whole milliseconds. Empty fields may be missing.
 //
