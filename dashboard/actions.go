@@ -25,6 +25,17 @@ var actions = []action{
 	{"pause", (*scheduler.Scheduler).Pause},
 	{"resume", (*scheduler.Scheduler).Resume},
 	{"trigger", (*scheduler.Scheduler).Trigger},
+	{"pauseall", onAll((*scheduler.Scheduler).PauseAll)},
+	{"resumeall", onAll((*scheduler.Scheduler).ResumeAll)},
+}
+
+// onAll lets a call for all jobs be used like one for a job.
+func onAll(
+	do func(*scheduler.Scheduler, context.Context, ...scheduler.ChangeOption) error,
+) func(*scheduler.Scheduler, context.Context, string, ...scheduler.ChangeOption) error {
+	return func(s *scheduler.Scheduler, ctx context.Context, _ string, opts ...scheduler.ChangeOption) error {
+		return do(s, ctx, opts...)
+	}
 }
 
 var errReadOnly = errors.New("this page is read-only")

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"net/http/httptest"
 	"strconv"
 	"strings"
 	"testing"
@@ -213,5 +214,28 @@ func TestPage_ShowsButtonsToThoseWhoMayAct(t *testing.T) {
 		if strings.Contains(eve.first(), button) || !strings.Contains(ann.first(), button) {
 			t.Error("a stream with buttons and one without are rendered together")
 		}
+	}, dashboard.AllowActions(bySession))
+}
+
+func TestActions_PauseAllJobs(t *testing.T) {
+	serve(t, func(t *testing.T, s *service) {
+		if w := s.post("pauseall", "", signedIn("ann")); w.Code != http.StatusSeeOther {
+			t.Fatalf("%d: %s", w.Code, w.Body)
+		}
+		time.Sleep(10 * time.Second)
+		page := func() string {
+			r := httptest.NewRequest(http.MethodGet, "/", nil)
+			signedIn("ann")(r)
+			w := httptest.NewRecorder()
+			s.page.ServeHTTP(w, r)
+			return w.Body.String()
+		}
+		want.Parts(t, "the page", page(), "all jobs are paused by ann on ", `action="resumeall"`)
+		lacks(t, "the page", page(), `action="pauseall"`)
+		if w := s.post("resumeall", "", signedIn("ann")); w.Code != http.StatusSeeOther {
+			t.Fatalf("%d: %s", w.Code, w.Body)
+		}
+		time.Sleep(10 * time.Second)
+		want.Parts(t, "the page", page(), `action="pauseall"`)
 	}, dashboard.AllowActions(bySession))
 }

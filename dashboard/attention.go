@@ -89,11 +89,27 @@ func attention(v *view) []notice {
 	of("paused", "paused", "that are paused", func(j *job) (notice, bool) {
 		text := "paused"
 		if p := j.Pause; p != nil {
-			return notice{Text: "paused by " + p.who(), At: &p.At}, true
+			return notice{Text: "paused by " + p.who(), At: &p.At}, j.Alone()
 		}
 		return notice{Text: text}, j.Paused
 	})
+	if p := v.AllPaused(); p != nil {
+		all = append(all, notice{Kind: "paused", Text: "all jobs are paused by " + p.who(), At: &p.At})
+	}
 	return all
+}
+
+// Alone reports whether the job is paused by itself, and not only with all others.
+func (j *job) Alone() bool { return j.Paused && (j.Pause == nil || j.Pause.What == "pause") }
+
+// AllPaused returns the pause of all jobs, or nil if there is none.
+func (v *view) AllPaused() *change {
+	for i := range v.Jobs {
+		if p := v.Jobs[i].Pause; p != nil && p.What == "pause all" {
+			return p
+		}
+	}
+	return nil
 }
 
 // who returns who asked for a change, until when it holds, and why.

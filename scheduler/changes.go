@@ -12,10 +12,10 @@ import (
 	"github.com/redlockfx/redlockfx/internal/name"
 )
 
-// Change is what a person asked for: a call to [Scheduler.Pause], [Scheduler.Resume] or [Scheduler.Trigger].
+// Change is what a person asked for.
 type Change struct {
-	Job    string
-	What   string    // "pause", "resume" or "trigger"
+	Job    string    // empty for all jobs
+	What   string    // "pause", "resume", "trigger", "pause all" or "resume all"
 	By     string    // who made the change, from [By]; empty if not given
 	Reason string    // from [Because]; empty if not given
 	Until  time.Time // when the pause ends by itself, from [Until]; zero: it does not
@@ -83,18 +83,21 @@ func (s *Scheduler) origin(what string, opts []ChangeOption) (o jobstore.Origin,
 }
 
 // Changes returns the newest twenty changes of a job, the newest first, as the nodes say. They may include a change
-// whose call returned an error.
+// whose call returned an error. The changes of all jobs are those of "".
 func (s *Scheduler) Changes(ctx context.Context, job string) ([]Change, error) {
-	if err := name.Check("name", job); err != nil {
+	of := job
+	if job == "" {
+		of = jobstore.AllJobs
+	} else if err := name.Check("name", job); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrName, err)
 	}
-	past, err := s.store.Past(ctx, job)
+	past, err := s.store.Past(ctx, of)
 	if err != nil {
 		return nil, publicError("changes of", job, err)
 	}
 	all := make([]Change, len(past))
 	for i, p := range past {
-		all[i] = changeOf(job, p.Setting, p.IsTrigger)
+		all[i] = changeOf(of, p.Setting, p.IsTrigger)
 	}
 	return all, nil
 }
@@ -107,13 +110,16 @@ func changeOf(job string, s jobstore.Setting, isTrigger bool) Change {
 	case s.On:
 		c.What = "pause"
 	}
+	if job == jobstore.AllJobs {
+		c.Job, c.What = "", c.What+" all"
+	}
 	return c
 }
 
 // reportChange reports a change that the leader has applied.
 func (l *loop) reportChange(job string, s jobmachine.Setting) {
 	c := changeOf(job, s.Setting, s.IsTrigger)
-	fields := []zap.Field{zap.String("job", job), zap.String("what", c.What), zap.String("by", c.By), zap.String("reason", c.Reason),
+	fields := []zap.Field{zap.String("job", c.Job), zap.String("what", c.What), zap.String("by", c.By), zap.String("reason", c.Reason),
 		zap.String("from", c.From), zap.Time("asked", c.At)}
 	if !c.Until.IsZero() {
 		fields = append(fields, zap.Time("until", c.Until))

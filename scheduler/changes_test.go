@@ -3,13 +3,16 @@ package scheduler_test
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"go.uber.org/zap"
 
 	"github.com/redlockfx/redlockfx/internal/testkit/want"
+	"github.com/redlockfx/redlockfx/redlocktest"
 	"github.com/redlockfx/redlockfx/scheduler"
 )
 
@@ -58,7 +61,7 @@ func TestChanges_AreReportedByTheLeaderAndKept(t *testing.T) {
 		if err != nil || len(kept) != 20 || kept[0] != reported[29] || kept[19] != reported[10] {
 			t.Errorf("kept are %d, %v, %v", len(kept), kept, err)
 		}
-		if _, err := b.Changes(t.Context(), ""); !errors.Is(err, scheduler.ErrName) {
+		if _, err := b.Changes(t.Context(), "a\nb"); !errors.Is(err, scheduler.ErrName) {
 			t.Error(err)
 		}
 		c.must(a.Remove("job"))
@@ -109,5 +112,58 @@ func TestUntil_IsRefused(t *testing.T) {
 		if s := a.status("job"); s.Paused {
 			t.Error("it is paused")
 		}
+	})
+}
+
+// The pause of all jobs outlives its leader, covers jobs that are added during it, and leaves a job's own pause as it is.
+func TestPauseAll(t *testing.T) {
+	inBubble(t, 3, func(t *testing.T, c *cluster) {
+		changes := make(chan scheduler.Change, 10)
+		a, b := c.leader("a"), c.idle("b", scheduler.WithHooks(scheduler.Hooks{Changed: func(c scheduler.Change) { changes <- c }}))
+		a.add(a.job("job", "*/10 * * * * *", quick), a.job("own", "*/10 * * * * *", quick))
+		b.add(b.job("job", "*/10 * * * * *", quick), b.job("own", "*/10 * * * * *", quick), b.job("new", "*/10 * * * * *", quick))
+		c.SleepTo(12 * time.Second)
+		c.must(b.Pause(t.Context(), "own", scheduler.By("bo")))
+		c.must(b.PauseAll(t.Context(), scheduler.By("ann"), scheduler.Because("the database moves")))
+		c.SleepTo(26 * time.Second)
+		if s := b.status("job"); !s.Paused || s.Pause.What != "pause all" || !s.Next.IsZero() ||
+			s.Reason != `paused with all jobs by "ann" on "b": the database moves` {
+			t.Errorf("while all are paused: %+v", s)
+		}
+		all, err := b.Jobs(t.Context())
+		if strange := slices.IndexFunc(all, func(s scheduler.Status) bool { return strings.Contains(s.Job, "all") }); strange >= 0 || err != nil {
+			t.Errorf("the jobs are %+v, %v", all, err)
+		}
+		a.leaves()
+		b.takesOver()
+		c.SleepTo(42 * time.Second)
+		if s := b.status("new"); !s.Paused || s.Pause.By != "ann" {
+			t.Errorf("a job that was added during the pause: %+v", s)
+		}
+		c.must(b.ResumeAll(t.Context()))
+		c.SleepTo(55 * time.Second)
+		if s := b.status("own"); !s.Paused || s.Pause.By != "bo" {
+			t.Errorf("after the pause of all: %+v", s)
+		}
+		wantEqual(t, "ran", c.ran(), []string{"job 10s@10s", "own 10s@10s", "job 50s@50s", "new 50s@50s"})
+		if got := <-changes; got.What != "resume all" || got.Job != "" || got.From != "b" {
+			t.Errorf("the hook got %+v", got)
+		}
+		kept, err := b.Changes(t.Context(), "")
+		if err != nil || len(kept) != 2 || kept[1].Reason != "the database moves" || kept[1].What != "pause all" {
+			t.Errorf("kept are %+v, %v", kept, err)
+		}
+		c.must(b.PauseAll(t.Context(), scheduler.Until(c.Start.Add(70*time.Second))))
+		c.SleepTo(75 * time.Second)
+		wantEqual(t, "ran after a pause with an end", c.ran()[4:], []string{"job 1m10s@1m10s", "new 1m10s@1m10s"})
+	})
+}
+
+func TestPauseAll_OfAnElectionThatNobodyHasLed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := redlocktest.New(t, 1).Replica()
+		err := r.Scheduler.PauseAll(t.Context())
+		want.Err(t, err, scheduler.ErrUnknownJob)
+		want.Text(t, err, "no leader of the election")
 	})
 }

@@ -43,29 +43,38 @@ func (s *Scheduler) Resume(ctx context.Context, job string, opts ...ChangeOption
 	return err
 }
 
-// change stores a setting, and logs that.
-func (s *Scheduler) change(
-	ctx context.Context, what, job string, do func(context.Context, string, jobstore.Origin) (jobstore.Setting, error), opts []ChangeOption,
-) (set jobstore.Setting, err error) {
+// asker stores a request on the nodes.
+type asker func(ctx context.Context, job string, o jobstore.Origin) (jobstore.Setting, error)
+
+// change makes a request for a job.
+func (s *Scheduler) change(ctx context.Context, what, job string, ask asker, opts []ChangeOption) (set jobstore.Setting, err error) {
 	if err := name.Check("name", job); err != nil {
 		return set, fmt.Errorf("%w: %w", ErrName, err)
 	}
+	set, err = s.request(ctx, what, job, ask, opts)
+	switch {
+	case errors.Is(err, jobstore.ErrUnknown):
+		return set, s.unknown(ctx, job)
+	case errors.Is(err, jobstore.ErrRemoved):
+		return set, fmt.Errorf("%w: %w", ErrUnknownJob, err)
+	case errors.Is(err, jobstore.ErrNoQuorum):
+		return set, publicError(what, job, err)
+	}
+	return set, err
+}
+
+// request makes a request, and logs it.
+func (s *Scheduler) request(ctx context.Context, what, job string, ask asker, opts []ChangeOption) (set jobstore.Setting, err error) {
 	origin, err := s.origin(what, opts)
 	if err != nil {
 		return set, err
 	}
-	set, err = do(ctx, job, origin)
-	if errors.Is(err, jobstore.ErrUnknown) {
-		return set, s.unknown(ctx, job)
+	if set, err = ask(ctx, job, origin); err != nil {
+		return set, err
 	}
-	if errors.Is(err, jobstore.ErrRemoved) {
-		return set, fmt.Errorf("%w: %w", ErrUnknownJob, err)
-	}
-	if err != nil {
-		return set, publicError(what, job, err)
-	}
-	s.log.Info("change stored, the leader will apply it", zap.String("what", what), zap.String("job", job), zap.String("by", origin.By),
-		zap.String("reason", origin.Why), zap.String("from", origin.From))
+	c := changeOf(job, set, what == "trigger")
+	s.log.Info("change stored, the leader will apply it", zap.String("what", c.What), zap.String("job", c.Job), zap.String("by", c.By),
+		zap.String("reason", c.Reason), zap.String("from", c.From))
 	return set, nil
 }
 

@@ -31,7 +31,7 @@ func (s *Scheduler) follow(ctx context.Context) {
 // recallFrom reads this process's jobs from the nodes. What cannot be read stays as it was.
 func (s *Scheduler) recallFrom(ctx context.Context) {
 	s.mu.Lock()
-	var names []string
+	names := []string{jobstore.AllJobs}
 	for name := range s.jobs {
 		names = append(names, name)
 	}
@@ -58,7 +58,7 @@ func (s *Scheduler) see(v *jobstore.View) {
 	if before != nil && before.At.IsAfter(v.At) {
 		return
 	}
-	if s.jobs[v.Job] != nil && (before != nil || len(s.seen) < maxFollowed) {
+	if (s.jobs[v.Job] != nil || v.Job == jobstore.AllJobs) && (before != nil || len(s.seen) < maxFollowed) {
 		s.seen[v.Job] = v
 	}
 }

@@ -41,6 +41,7 @@ type loop struct {
 	done     chan struct{}  // closed when all runs have returned, and no more will start
 
 	entries map[string]*entry
+	all     *entry // the pause of all jobs
 	agenda  agenda // jobs that need action at a known instant
 	ready   queue  // jobs whose state was just read from the nodes
 	ends    queue  // jobs with ends of runs to store
@@ -96,6 +97,9 @@ func (s *Scheduler) newLoop(ctx context.Context, term *election.Term) *loop {
 		ballot:  ballot{demands: newDemands(s.parts.Quorum.Size())},
 		done:    make(chan struct{}),
 	}
+	l.all = &entry{job: everyJob, machine: jobmachine.New(&everyJob.machine, l.id), older: true, index: -1}
+	l.entries[everyJob.Name] = l.all
+	l.prepares.waiting = append(l.prepares.waiting, l.all)
 	l.runner = &runner{
 		elector: s.elector, term: term, stopping: ctx, log: l.log, hooks: s.hooks, runs: make(map[string]*active),
 		returned: func(job string, r jobmachine.Returned) {
@@ -194,6 +198,9 @@ func (l *loop) advance(e *entry, event jobmachine.Event) (write *jobstore.Write)
 	}
 	for _, setting := range effects.Applied {
 		l.reportChange(e.job.Name, setting)
+		if e == l.all {
+			l.passOn(setting.Setting)
+		}
 	}
 	for _, r := range effects.Report {
 		l.report(e.job.Name, r)

@@ -64,7 +64,7 @@ func (l *loop) prepare(now time.Time) time.Duration {
 		}
 		p.batch, p.waiting = p.waiting, nil
 		if len(p.batch) > jobstore.MaxJobs {
-			soonestFirst(p.batch, now)
+			l.soonestFirst(p.batch, now)
 		}
 	}
 	for len(p.batch) > 0 && p.calls < maxPrepares {
@@ -93,12 +93,13 @@ func (l *loop) readJobs(jobs []*entry) {
 	})
 }
 
-// soonestFirst sorts jobs by their next tick. With very many jobs, the last are ready seconds after the first.
-func soonestFirst(jobs []*entry, now time.Time) {
+// soonestFirst sorts jobs by their next tick, after the pause of all of them. With very many jobs, the last are ready seconds after the
+// first.
+func (l *loop) soonestFirst(jobs []*entry, now time.Time) {
 	next := make(map[*entry]time.Time, len(jobs))
 	for _, e := range jobs {
 		next[e] = e.job.schedule.Next(now)
-		if next[e].IsZero() { // no more ticks: sort it last
+		if next[e].IsZero() && e != l.all { // no more ticks: sort it last
 			next[e] = now.AddDate(100, 0, 0)
 		}
 	}
@@ -132,11 +133,11 @@ func (l *loop) prepared(jobs []*entry, promises []jobstore.Promise, err error) {
 			problem, late = cmp.Or(err, problem), append(late, e)
 			continue
 		}
-		if l.recall(e, &basis, now) {
+		if l.recall(e, &basis, now) && e != l.all {
 			kept++
 		}
 		setBack = max(setBack, basis.SetBack)
-		if basis.Lost {
+		if basis.Lost && e != l.all {
 			lost = append(lost, e.job.Name)
 		}
 		l.begin(e, basis, now)
@@ -165,6 +166,11 @@ func (l *loop) begin(e *entry, basis jobstore.Basis, now time.Time) {
 		l.reportZoneData(e.job, &basis.State)
 	}
 	l.advance(e, event)
+	if e == l.all {
+		l.passOn(e.machine.State().Pause)
+	} else if all := l.all.machine; all.IsPrepared() {
+		l.advance(e, jobmachine.Set{All: all.State().Pause})
+	}
 	if before := e.machine.State().Plan; before != e.job.plan {
 		l.log.Info("the job's spec or zone has changed: its ticks begin now", zap.String("job", e.job.Name),
 			zap.String("before", before), zap.String("now", e.job.plan))

@@ -93,7 +93,7 @@ func (s *Scheduler) list(ctx context.Context, after string, n int) ([]Status, er
 		if left := n - count - p.Len(); p.Next != "" && left > 0 {
 			read = s.ahead(ctx, p.Next, left)
 		}
-		views := p.Views()
+		views := slices.DeleteFunc(p.Views(), func(v jobstore.View) bool { return v.Job == jobstore.AllJobs })
 		page := make([]Status, len(views))
 		for i := range views {
 			page[i] = s.statusOf(&views[i], id, p.Now)
@@ -195,9 +195,12 @@ func (s *Scheduler) statusOf(v *jobstore.View, leader string, now time.Time) Sta
 		st.Own = own.plan + " with other zone data"
 	}
 	st.Unowned = v.Left && !v.State.Removed
-	st.Missed, st.Paused, st.Failures, st.DataLost = v.State.Missed, v.Pause.Holds(now), v.State.Failures, v.State.Lost
-	if st.Paused {
-		st.Pause = changeOf(v.Job, v.Pause, false)
+	st.Missed, st.Failures, st.DataLost = v.State.Missed, v.State.Failures, v.State.Lost
+	switch {
+	case v.Pause.Holds(now):
+		st.Paused, st.Pause = true, changeOf(v.Job, v.Pause, false)
+	case v.State.All.Holds(now):
+		st.Paused, st.Pause = true, changeOf(jobstore.AllJobs, v.State.All, false)
 	}
 	st.Last, st.LastOK = rowOf(v.Job, v.State.Last), rowOf(v.Job, v.State.LastOK)
 	for _, o := range v.State.Open {
@@ -256,18 +259,21 @@ func (st *Status) due(v *jobstore.View, own *job, now time.Time) {
 		st.Reason = err.Error() // another version of this library wrote the plan
 		return
 	}
-	mark, until := v.State.Mark, v.Pause.Until.Add(-time.Millisecond) // of a pause; a tick at its very end runs
-	switch {
-	case !st.Paused:
-		if v.Pause.Version > 0 {
-			mark = latest(mark, v.Pause.At())
+	mark, resumes, endless := v.State.Mark, latest(v.State.Mark, now), false
+	for _, p := range []jobstore.Setting{v.Pause, v.State.All} {
+		end := p.At()
+		if p.On {
+			end = p.Until.Add(-time.Millisecond) // a tick at the very end of a pause runs
 		}
-		if v.Pause.On {
-			mark = latest(mark, until)
+		if p.Version > 0 {
+			resumes, endless = latest(resumes, end), endless || p.On && p.Until.IsZero()
 		}
-		st.Next = schedule.Next(latest(mark, now))
-	case !v.Pause.Until.IsZero():
-		st.Next = schedule.Next(latest(mark, until))
+		if p.Version > 0 && !st.Paused {
+			mark = latest(mark, end)
+		}
+	}
+	if !endless {
+		st.Next = schedule.Next(resumes)
 	}
 	timetable := jobmachine.Job{Name: v.Job, Schedule: schedule}
 	if own != nil {
@@ -280,12 +286,16 @@ func (st *Status) due(v *jobstore.View, own *job, now time.Time) {
 	st.ReasonTick = tick
 	switch {
 	case st.Paused:
-		st.Reason = "paused by " + v.Pause.Who()
-		if !v.Pause.Until.IsZero() {
-			st.Reason += " until " + v.Pause.Until.Format(time.DateTime)
+		pause, what := v.Pause, "paused by "
+		if st.Pause.Job == "" {
+			pause, what = v.State.All, "paused with all jobs by "
 		}
-		if v.Pause.Why != "" {
-			st.Reason += ": " + v.Pause.Why
+		st.Reason = what + pause.Who()
+		if !pause.Until.IsZero() {
+			st.Reason += " until " + pause.Until.Format(time.DateTime)
+		}
+		if pause.Why != "" {
+			st.Reason += ": " + pause.Why
 		}
 	case st.Leader == "":
 		st.Reason = "nobody leads"

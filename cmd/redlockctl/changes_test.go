@@ -51,3 +51,31 @@ func TestHistory_TellsWhoChangedWhatAndWhy(t *testing.T) {
 		t.Errorf("the table is\n%s", text)
 	}
 }
+
+func TestPause_MayHaveAnEndAndBeOfAllJobs(t *testing.T) {
+	c := ready(t, servers(t))
+	do := on(c)
+	led(t, c)
+	do("pause", "nightly report", "--until", "tomorrow").want(t, misused, "", `--until "tomorrow" must be a time with a zone`)
+	do("pause", "nightly report", "--for", "-2h").want(t, misused, "", "must not be negative")
+	do("pause", "nightly report", "--for", "2h", "--until", "2099-01-01T00:00:00Z").want(t, misused, "", "exclude each other")
+	do("pause", "nightly report", "--until", "2001-01-01T00:00:00Z").want(t, failed, "", "is over")
+	do("pause", "nightly report", "--until", "2099-01-01T00:00:00Z").want(t, 0, "is paused", "")
+	do("jobs").want(t, 0, " until 2099-01-01 00:00:00", "")
+	do("history", "nightly report").want(t, 0, "pause until 2099-01-01 00:00:00", "")
+	do("resume", "nightly report").want(t, 0, "is resumed", "")
+	do("pause-all", "nightly report").want(t, misused, "", "unknown command")
+	do("pause-all", "--as", "ann", "--for", "1h").want(t, 0, "all jobs are paused", "")
+	until(t, "the jobs say so", func() bool {
+		for _, j := range decode[[]job](t, do("jobs", "-o", "json")) {
+			if !j.Paused || j.Pause.What != "pause all" || j.Pause.By != "ann" {
+				return false
+			}
+		}
+		return true
+	})
+	do("resume-all").want(t, 0, "all jobs are resumed", "")
+	until(t, "no job is paused", func() bool {
+		return !decode[[]job](t, do("jobs", "-o", "json"))[1].Paused
+	})
+}

@@ -25,11 +25,19 @@ func (p *program) settingCommands() []*cobra.Command {
 		{"trigger", "Run a job now, on the leader", "is triggered", (*scheduler.Scheduler).Trigger},
 		{"pause", "Stop running the ticks of a job, on all replicas", "is paused", (*scheduler.Scheduler).Pause},
 		{"resume", "End a pause", "is resumed", (*scheduler.Scheduler).Resume},
+		{"pause-all", "Stop running the ticks of all jobs, also of those that are added later", "all jobs are paused", onAll((*scheduler.Scheduler).PauseAll)},
+		{"resume-all", "End the pause of all jobs; jobs that are paused by themselves stay paused", "all jobs are resumed", onAll((*scheduler.Scheduler).ResumeAll)},
 	} {
+		use, positional := c.name+" JOB", cobra.ExactArgs(1)
+		isAll := strings.HasSuffix(c.name, "-all")
+		if isAll {
+			use, positional = c.name, cobra.NoArgs
+		}
 		who, why, until, span := "", "", "", time.Duration(0)
 		cmd := &cobra.Command{
-			Use: c.name + " JOB", Short: c.short, Args: cobra.ExactArgs(1), ValidArgsFunction: p.completeJobs,
+			Use: use, Short: c.short, Args: positional, ValidArgsFunction: p.completeJobs,
 			RunE: func(cmd *cobra.Command, args []string) error {
+				job := strings.Join(args, "") // none for all jobs
 				if p.wait < 0 {
 					return exit{misused, fmt.Errorf("--wait %v must not be negative", p.wait)}
 				}
@@ -46,22 +54,22 @@ func (p *program) settingCommands() []*cobra.Command {
 						opts = append(opts, scheduler.Until(end))
 					}
 					if p.wait > 0 {
-						return p.triggerAndWait(ctx, s, args[0], opts)
+						return p.triggerAndWait(ctx, s, job, opts)
 					}
-					if err := c.do(s, ctx, args[0], opts...); err != nil {
+					if err := c.do(s, ctx, job, opts...); err != nil {
 						return err
 					}
 					if p.output == "json" {
-						return p.print(map[string]string{"job": args[0], "action": c.name}, table{})
+						return p.print(map[string]string{"job": job, "action": c.name}, table{})
 					}
-					_, err = fmt.Fprintf(p.out, "%s %s\n", cell(args[0]), c.done)
+					_, err = fmt.Fprintln(p.out, strings.TrimSpace(cell(job)+" "+c.done))
 					return err
 				})
 			},
 		}
 		cmd.Flags().StringVar(&who, "as", "", "`name` of the person, for the history and the leader's log; default: the OS user")
 		cmd.Flags().StringVar(&why, "reason", "", "`reason`, for the history and the leader's log")
-		if c.name == "pause" {
+		if strings.HasPrefix(c.name, "pause") {
 			cmd.Flags().StringVar(&until, "until", "", "`time` at which the pause ends by itself, as 2026-12-24T09:00:00Z")
 			cmd.Flags().DurationVar(&span, "for", 0, "`time` after which the pause ends by itself, as 2h30m")
 		}
@@ -72,6 +80,13 @@ func (p *program) settingCommands() []*cobra.Command {
 		all = append(all, cmd)
 	}
 	return all
+}
+
+// onAll lets a call for all jobs be used like one for a job.
+func onAll(do func(*scheduler.Scheduler, context.Context, ...scheduler.ChangeOption) error) func(*scheduler.Scheduler, context.Context, string, ...scheduler.ChangeOption) error {
+	return func(s *scheduler.Scheduler, ctx context.Context, _ string, opts ...scheduler.ChangeOption) error {
+		return do(s, ctx, opts...)
+	}
 }
 
 // endOf returns when a pause ends, or the zero time if it has no end.

@@ -31,8 +31,12 @@ func (d *draft) newBacklog(now time.Time) *backlog {
 
 // ticks decides on the ticks that have come, the oldest first. Ticks before one that runs are missed or skipped.
 func (d *draft) ticks() {
-	if d.state.Pause.On {
-		d.wakeAt(d.state.Pause.Until)
+	if isPaused(&d.state) {
+		for _, p := range []jobstore.Setting{d.state.Pause, d.state.All} {
+			if p.On {
+				d.wakeAt(p.Until)
+			}
+		}
 		return
 	}
 	j, now := d.m.job, d.due.Now.Add(d.early())

@@ -90,39 +90,45 @@ func (d *draft) make(in mode) {
 	d.read()
 }
 
-// settings takes over a new pause, or the end of one.
+// settings takes over pauses and their ends.
 func (d *draft) settings() {
-	d.endPause()
-	if set := d.m.pause; set.IsNewer(d.state.Pause) {
-		d.pause(set)
-		d.endPause()
+	d.endPauses()
+	ofJob, ofAll := d.m.pause, d.m.all
+	if ofJob.IsNewer(d.state.Pause) {
+		d.pause("the job was paused", &d.state.Pause, ofJob)
+		d.applied = append(d.applied, Setting{Setting: ofJob})
 	}
+	if ofAll.IsNewer(d.state.All) {
+		d.pause("all jobs were paused", &d.state.All, ofAll)
+	}
+	d.endPauses()
 }
 
 // pause takes over a pause, or its end. Ticks that came before a pause and have not begun are missed. Those that come during it are
 // not caught up with, and have no record.
-func (d *draft) pause(set jobstore.Setting) {
+func (d *draft) pause(what string, present *jobstore.Setting, set jobstore.Setting) {
 	if !d.state.Removed {
-		reason := "the job was paused at " + clock(set.At())
+		reason := what + " at " + clock(set.At())
 		if !set.On {
-			reason = "the job was paused until " + clock(set.At()) // this leader never knew when the pause began
+			reason = what + " until " + clock(set.At()) // this leader never knew when the pause began
 		}
 		d.dropTicks(d.unsettled(set.At()), jobstore.StateMissed, reason)
 	}
 	d.skipTo(set.At())
-	d.state.Pause, d.changed = set, true
-	d.applied = append(d.applied, Setting{Setting: set})
+	*present, d.changed = set, true
 }
 
-// endPause ends a pause whose time is over. Ticks since then have come; those before it are not caught up with.
-func (d *draft) endPause() {
-	p := &d.state.Pause
-	if !p.On || p.Holds(d.due.Now) {
-		return
+// endPauses ends the pauses whose time is over. Ticks since then have come; those before it are not caught up with.
+func (d *draft) endPauses() {
+	for _, p := range []*jobstore.Setting{&d.state.Pause, &d.state.All} {
+		if p.On && !p.Holds(d.due.Now) {
+			d.skipTo(p.Until.Add(-time.Millisecond))
+			p.On, d.changed = false, true
+			if p == &d.state.Pause {
+				d.applied = append(d.applied, Setting{Setting: *p})
+			}
+		}
 	}
-	d.skipTo(p.Until.Add(-time.Millisecond))
-	p.On, d.changed = false, true
-	d.applied = append(d.applied, Setting{Setting: *p})
 }
 
 // ends records the runs that have returned.

@@ -45,8 +45,8 @@ type Stored struct {
 // Failed says that no majority has confirmed the write under way. Nothing is written before Retry.
 type Failed struct{ Now, Retry time.Time }
 
-// Set has the settings that the leader has learned of.
-type Set struct{ Pause, Trigger jobstore.Setting }
+// Set has the settings that the leader has learned of. All is a pause of all jobs, or its end.
+type Set struct{ Pause, All, Trigger jobstore.Setting }
 
 // Returned says that a run of this process has returned.
 type Returned struct {

@@ -139,11 +139,11 @@ func (e Failed) apply(m Machine) (Machine, Effects) {
 }
 
 func (e Set) apply(m Machine) (Machine, Effects) {
-	pause, trigger := newest(m.pause, e.Pause), newest(m.trigger, e.Trigger)
-	if pause == m.pause && trigger == m.trigger {
+	pause, all, trigger := newest(m.pause, e.Pause), newest(m.all, e.All), newest(m.trigger, e.Trigger)
+	if pause == m.pause && all == m.all && trigger == m.trigger {
 		return m, Effects{}
 	}
-	m.pause, m.trigger = pause, trigger
+	m.pause, m.all, m.trigger = pause, all, trigger
 	return m.wakeAt(atOnce), Effects{}
 }
 

@@ -20,7 +20,7 @@ func (d *draft) inherit() {
 			d.goOn(o)
 		case !unstarted && !d.m.job.AtLeastOnce:
 			d.loseOne(o)
-		case d.state.Pause.On && !o.Slot.Manual: // it waits for the end of the pause
+		case isPaused(&d.state) && !o.Slot.Manual: // it waits for the end of the pause
 		case !d.m.job.AtLeastOnce && d.isTooOld(o.Slot):
 			d.close(o.ID)
 			d.end(o.Record(jobstore.StateMissed, reasonLate, d.due.Now))

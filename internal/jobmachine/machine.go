@@ -18,13 +18,13 @@ type Machine struct {
 	stored jobstore.Written // stored by a majority, or chosen from the nodes' promises
 	draft  *draft           // the write under way, which does not change any more; nil: none
 
-	pause, trigger jobstore.Setting // the newest that the leader has learned of
-	floor          time.Time        // no tick up to here may be opened; zero: no floor
-	isNew          bool             // no node knew the job
-	wasSetBack     bool             // the nodes' clocks were set back before it was prepared
-	absence        string           // why ticks up to prepared have not run
-	prepared       time.Time        // when the job was first prepared
-	before         Schedule         // of the stored plan, if it differs from the job's
+	pause, all, trigger jobstore.Setting // the newest that the leader has learned of; all is of all jobs
+	floor               time.Time        // no tick up to here may be opened; zero: no floor
+	isNew               bool             // no node knew the job
+	wasSetBack          bool             // the nodes' clocks were set back before it was prepared
+	absence             string           // why ticks up to prepared have not run
+	prepared            time.Time        // when the job was first prepared
+	before              Schedule         // of the stored plan, if it differs from the job's
 
 	runs  []run      // runs of this leader that are under way
 	ended []Returned // runs of this leader that have returned and whose ends are not stored
@@ -143,6 +143,9 @@ func (m *Machine) isOurs(id string) bool {
 		slices.ContainsFunc(m.ended, func(r Returned) bool { return r.ID == id })
 }
 
+// isPaused reports whether no tick of the job is opened.
+func isPaused(s *jobstore.State) bool { return s.Pause.On || s.All.On }
+
 // maxUnlearned is longer than a leader needs to learn that a pause has ended.
 const maxUnlearned = time.Hour
 
@@ -156,7 +159,7 @@ func (m *Machine) undecided(now time.Time) []span {
 	var tick time.Time // the first undecided tick; zero: none
 	if m.job.Overlap != Allow {
 		after := m.stored.State.Mark
-		if m.stored.State.Pause.On { // ticks that come during the pause do not run
+		if isPaused(&m.stored.State) { // ticks that come during the pause do not run
 			after = later(after, now.Add(-maxUnlearned))
 		}
 		tick = m.job.Schedule.Next(after)

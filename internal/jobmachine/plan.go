@@ -39,7 +39,7 @@ func (d *draft) keepShared() {
 // that is only the newest, and otherwise the newest for which there is room.
 func (d *draft) shared() (all []time.Time) {
 	j, old, now := d.m.job, d.m.before, d.due.Now
-	if old == nil || d.state.Pause.On {
+	if old == nil || isPaused(&d.state) {
 		return nil
 	}
 	after := later(later(d.state.Mark, d.m.floor), now.Add(-j.CatchUp.Window-j.Jitter))
@@ -70,7 +70,7 @@ func (d *draft) remove() {
 	if d.state.Removed {
 		return
 	}
-	d.endPause()
+	d.endPauses()
 	d.dropTicks(d.unsettled(d.due.Now), jobstore.StateMissed, ReasonRemoved)
 	d.state.Removed, d.changed = true, true
 }
@@ -81,7 +81,7 @@ func (d *draft) unsettled(by time.Time) ticks {
 	if d.state.Plan != d.m.job.Plan {
 		schedule = d.m.before
 	}
-	if schedule == nil || d.state.Pause.On { // nil: the plan cannot be parsed
+	if schedule == nil || isPaused(&d.state) { // nil: the plan cannot be parsed
 		return ticks{}
 	}
 	stored := Job{Schedule: schedule}

@@ -16,7 +16,7 @@ func (m Machine) setBack(now time.Time, unnoticed time.Duration) Machine {
 	waits := m.trigger.On && m.trigger.At().After(m.stored.State.Manual)
 	isNewer := m.pause.IsNewer(m.stored.State.Pause)
 	m.stored.State = stateSetBack(m.stored.State, now, unnoticed)
-	m.pause, m.trigger = settingSetBack(m.pause, now), settingSetBack(m.trigger, now)
+	m.pause, m.all, m.trigger = settingSetBack(m.pause, now), settingSetBack(m.all, now), settingSetBack(m.trigger, now)
 	if isNewer && !m.pause.IsNewer(m.stored.State.Pause) {
 		m.pause.Version = m.stored.State.Pause.Version + 1
 	}
@@ -56,7 +56,7 @@ func stateSetBack(s jobstore.State, now time.Time, unnoticed time.Duration) jobs
 	}
 	s.Gaps = nil
 	s.Since, s.Manual, s.Lost = earlier(s.Since, now), earlier(s.Manual, now), earlier(s.Lost, now)
-	s.Pause = settingSetBack(s.Pause, now)
+	s.Pause, s.All = settingSetBack(s.Pause, now), settingSetBack(s.All, now)
 	if s.NotRun.Tick.After(now) {
 		s.NotRun = jobstore.NotRun{}
 	}

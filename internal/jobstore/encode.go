@@ -55,6 +55,9 @@ func (s *State) append(to []byte) []byte {
 	if s.Pause.Version != 0 {
 		w.word("pause", s.Pause.encode())
 	}
+	if s.All.Version != 0 {
+		w.word("all", s.All.encode())
+	}
 	if s.Trigger.Version != 0 {
 		w.word("trigger", s.Trigger.encode())
 	}
@@ -127,6 +130,8 @@ func decodeState(text string) (State, error) {
 			s.Manual = v.micros()
 		case "pause":
 			s.Pause, v.err = decodeSetting(list)
+		case "all":
+			s.All, v.err = decodeSetting(list)
 		case "trigger":
 			s.Trigger, v.err = decodeSetting(list)
 		case "missed":

@@ -13,6 +13,7 @@ type State struct {
 	Reading  time.Time // local time of the job's zone, as a time in UTC: every tick up to it is settled or open; zero: unknown
 	Manual   time.Time // high-water mark of triggered runs
 	Pause    Setting   // the newest that the leader has learned of
+	All      Setting   // the newest pause of all jobs, or its end, that the leader has learned of
 	Trigger  Setting   // the newest that the leader has learned of, while its run waits
 	Missed   int       // all missed ticks
 	NotRun   NotRun    // the newest tick that did not run; zero if a newer one was opened
@@ -46,6 +47,9 @@ func (r Range) Has(t time.Time) bool { return t.After(r.After) && !t.After(r.UpT
 // Length returns the time between the two ends.
 func (r Range) Length() time.Duration { return r.UpTo.Sub(r.After) }
 
+// AllJobs is the name under which the pause of all jobs is kept: that of a job without ticks. No other job can have the name.
+const AllJobs = "\x01all jobs"
+
 // MaxOpen is the largest number of open runs in a state. A state with more is neither written nor read.
 const MaxOpen = 1000
 
@@ -62,7 +66,7 @@ func (s *State) check() error {
 func (s *State) newest() time.Time {
 	t := s.Pause.At()
 	for _, other := range []time.Time{
-		s.Trigger.At(), s.Since, s.Manual, s.NotRun.Tick, s.Lost, s.Skipped.End, s.Last.End, s.LastOK.End, s.ByHand.End,
+		s.All.At(), s.Trigger.At(), s.Since, s.Manual, s.NotRun.Tick, s.Lost, s.Skipped.End, s.Last.End, s.LastOK.End, s.ByHand.End,
 	} {
 		t = latest(t, other)
 	}
