@@ -2,6 +2,7 @@ package election_test
 
 import (
 	"context"
+	"errors"
 	"math"
 	"testing"
 	"time"
@@ -104,5 +105,42 @@ func TestOnLeader_ALoggerThatHangsOnItsPanicIsAHungCallback(t *testing.T) {
 			t.Errorf("four TTLs after the panic its lock is on %d nodes", n)
 		}
 		want.Text(t, a.Check(), "still running")
+	})
+}
+
+// The clocks of three nodes are an hour apart, so no two of them make a majority. Nobody can lead until they are synchronized.
+func TestCheck_FailsWhileTheNodesClocksLetNobodyLead(t *testing.T) {
+	inBubble(t, 3, func(t *testing.T, c *cluster) {
+		core, logs := observer.New(zap.InfoLevel)
+		for node := range 3 {
+			c.Jump(node, time.Duration(node)*time.Hour)
+		}
+		a := c.candidate("a", election.WithLogger(zap.New(core))).run()
+		b := c.candidate("b").run()
+		time.Sleep(5 * time.Minute)
+		for _, p := range []*candidate{a, b} {
+			want.Text(t, p.Check(), "nobody can lead because of the nodes' clocks: synchronize them", "off the others', 400ms is allowed")
+			if errors.Is(p.Check(), election.ErrRestart) {
+				t.Error("a restart does not help")
+			}
+		}
+		if n := logs.FilterMessage("a problem does not end by itself: somebody must act").Len(); n != 1 {
+			t.Errorf("logged %d times", n)
+		}
+		c.Jump(1, -time.Hour)
+		time.Sleep(time.Minute)
+		want.NoError(t, a.Check(), b.Check())
+	})
+}
+
+func TestCheck_IsNilDuringAnOutage(t *testing.T) {
+	inBubble(t, 3, func(t *testing.T, c *cluster) {
+		a := c.candidate("a").run()
+		a.leads()
+		for node := range 3 {
+			c.Kill(node)
+		}
+		time.Sleep(10 * time.Minute)
+		want.NoError(t, a.Check())
 	})
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"go.uber.org/zap"
 	"go.uber.org/zap/zapcore"
@@ -23,7 +24,8 @@ type Elector struct {
 	config config
 	log    *zap.Logger
 
-	inApp atomic.Pointer[appCall] // the call of the application's code that Run makes; nil: it makes none
+	inApp  atomic.Pointer[appCall] // the call of the application's code that Run makes; nil: it makes none
+	clocks atomic.Pointer[Problem] // why no attempt to lead succeeds, if the nodes' clocks are the reason
 
 	mu        sync.Mutex // guards the fields below
 	callbacks []*callback
@@ -31,11 +33,12 @@ type Elector struct {
 	hasWork   chan struct{} // closed when the first callback was registered
 	idle      chan struct{} // closed while nothing is running
 	run       *run
-	beside    beside
-	ran       bool  // Run was called before
-	refused   bool  // Shutdown was called before the first Run
-	failed    error // why Run can never lead again
-	term      *Term // from its start until its work has returned
+	partner   inside.Partner
+	ran       bool      // Run was called before
+	refused   bool      // Shutdown was called before the first Run
+	failed    error     // why Run can never lead again
+	failedAt  time.Time // when that was found
+	term      *Term     // from its start until its work has returned
 }
 
 // New returns an Elector for the election called name: 1 to 191 bytes of UTF-8 without invisible characters. The error has all

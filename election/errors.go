@@ -19,6 +19,8 @@ var (
 	ErrUndrained = errors.New("election: undrained")
 	// ErrRunning says that Run is already running.
 	ErrRunning = errors.New("election: running")
+	// ErrRestart says that a restart of this process helps: see [Elector.Problems].
+	ErrRestart = errors.New("restart this process")
 	// ErrNoLeader says that no majority of nodes names a leader.
 	ErrNoLeader = errors.New("election: no leader")
 )

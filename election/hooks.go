@@ -3,7 +3,7 @@ package election
 import "time"
 
 // Hooks report what an Elector does, for metrics and traces. Any may be nil. They are called in the order in which things happen,
-// never under a lock, on the goroutine of Run; Observed has its own goroutine. A hook that blocks holds up the elector, but never
+// never under a lock, on the goroutine of Run; Observed and Problem have their own goroutines. A hook that blocks holds up the elector, but never
 // the end of a term's contexts. Hooks may call any method. A call that waits for the hook itself, such as Shutdown, ends with an
 // error after the TTL; with [Term.Context] it does at once.
 type Hooks struct {
@@ -21,6 +21,8 @@ type Hooks struct {
 	Attempt func(took time.Duration, err error)
 	// Observed is called at the start and whenever the leader changes, including to this process or to nobody.
 	Observed func(Leader)
+	// Problem is called when a problem is logged, on a goroutine of its own: see [Elector.Problems].
+	Problem func(Problem)
 }
 
 // hooks are those of every WithHooks, which are called in order, on the same goroutine.
@@ -70,6 +72,14 @@ func (all hooks) observed(l Leader) {
 	for _, h := range all {
 		if h.Observed != nil {
 			h.Observed(l)
+		}
+	}
+}
+
+func (all hooks) problem(p Problem) {
+	for _, h := range all {
+		if h.Problem != nil {
+			h.Problem(p)
 		}
 	}
 }

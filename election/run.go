@@ -52,6 +52,7 @@ func (e *Elector) Run(ctx context.Context) error {
 	if slices.ContainsFunc(e.config.hooks, func(h Hooks) bool { return h.Observed != nil }) {
 		r.besides.Go(func() { e.observe(r.alongside) })
 	}
+	r.besides.Go(func() { e.reportProblems(r.alongside) })
 	unwatch := e.logNodes()
 	defer func() {
 		unlink()
@@ -85,7 +86,7 @@ func (e *Elector) beginRun(ctx context.Context) (*run, error) {
 	r.stopping, r.stop = context.WithCancelCause(base)
 	r.aborting, r.abort = context.WithCancel(base)
 	r.alongside, r.endBesides = context.WithCancel(base)
-	if fn := e.beside.fn; fn != nil {
+	if fn := e.partner.Beside; fn != nil {
 		r.besides.Go(func() { fn(r.alongside) })
 	}
 	e.run = r
@@ -108,7 +109,7 @@ func (e *Elector) endRun(r *run) {
 		r.err = p
 	}
 	if errors.Is(r.err, redlock.ErrClosed) {
-		e.failed = r.err
+		e.failed, e.failedAt = r.err, time.Now()
 	}
 	e.mu.Unlock()
 	r.stop(ErrStopped)

@@ -42,8 +42,8 @@ func (e *Elector) Shutdown(ctx context.Context) error {
 		case <-r.done:
 		case <-ctx.Done():
 		case <-check.C:
-			if err := e.heldUp(); err != nil {
-				return fmt.Errorf("%w: Run stops only then, and if that waits for Shutdown, %w", err, caller.ErrSelf)
+			if calls := e.heldUp(); len(calls) > 0 {
+				return fmt.Errorf("%w: Run stops only then, and if that waits for Shutdown, %w", calls[0].Err, caller.ErrSelf)
 			}
 		}
 	}

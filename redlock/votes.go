@@ -210,8 +210,8 @@ func (j *jury) failed(op, name string, answers []answer, timed bool, blocked, ca
 
 // errSkewed returns the error of a node whose clock does not agree with the others'.
 func (j *jury) errSkewed(node int) error {
-	return fmt.Errorf("its clock is %v off the others', %v is allowed", j.clocks.Offset(node).Round(time.Millisecond),
-		j.settings.MaxClockSkew)
+	return nodeclock.Untrusted(fmt.Sprintf("its clock is %v off the others', %v is allowed",
+		j.clocks.Offset(node).Round(time.Millisecond), j.settings.MaxClockSkew))
 }
 
 func (j *jury) errTwin(of int) error {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/redlockfx/redlockfx/election"
 	"github.com/redlockfx/redlockfx/internal/jobstore"
 	"github.com/redlockfx/redlockfx/internal/retry"
 )
@@ -78,7 +79,7 @@ func (s *Scheduler) pollPause(ctx context.Context, job string, n int) error {
 	if err := retry.Sleep(ctx, awaitBackoff.After(n)); err != nil {
 		return context.Cause(ctx)
 	}
-	if err := s.elector.Check(); err != nil {
+	if err := s.elector.Check(); errors.Is(err, election.ErrRestart) {
 		return err
 	}
 	if l := s.newestLoop(); l != nil {

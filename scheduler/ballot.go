@@ -30,6 +30,7 @@ type ballot struct {
 	taking    bool              // the nodes are being asked to promise a ballot; no write is under way meanwhile
 	notBefore time.Time         // when the next ballot may be taken
 	failures  int               // ballots in a row that too few nodes promised
+	problem   error             // why
 	demands   demands
 	taken     time.Time       // when the last ballot was taken
 	older     int             // jobs not yet written under the present ballot
@@ -141,6 +142,7 @@ func (l *loop) notPromised(err error, isLarger bool) {
 		return
 	}
 	b.failures++
+	b.problem = err
 	if !b.warned && l.stopping.Err() == nil {
 		b.warned = true
 		l.log.Warn("no ticks: too few nodes serve this leader, retrying", zap.Error(err))

@@ -24,11 +24,14 @@ func (s *Scheduler) follow(ctx context.Context) {
 	for pause := s.pollEvery(); retry.Sleep(ctx, retry.Backoff{Min: pause, Max: pause}.After(1)) == nil; pause = followEvery {
 		if !s.elector.IsLeader() {
 			s.recallFrom(ctx)
+		} else {
+			s.noteLacked(ctx, nil, 0)
 		}
 	}
 }
 
-// recallFrom reads this process's jobs from the nodes. What cannot be read stays as it was.
+// recallFrom reads this process's jobs from the nodes, and notes those that the leader does not have. What cannot be read stays as
+// it was.
 func (s *Scheduler) recallFrom(ctx context.Context) {
 	s.mu.Lock()
 	names := []string{jobstore.AllJobs}
@@ -37,17 +40,23 @@ func (s *Scheduler) recallFrom(ctx context.Context) {
 	}
 	s.mu.Unlock()
 	slices.Sort(names)
-	for some := range slices.Chunk(names[:min(len(names), maxFollowed)], jobstore.MaxJobs) {
+	names = names[:min(len(names), maxFollowed)]
+	stored := make(map[string]bool, len(names)) // by the leader
+	for some := range slices.Chunk(names, jobstore.MaxJobs) {
 		views, _, err := s.store.Views(ctx, some...)
 		if err != nil {
 			return
 		}
 		for i := range views {
-			if views[i].Err == nil {
-				s.see(&views[i])
+			v := &views[i]
+			stored[v.Job] = v.Err != nil || !v.Left && !v.State.Removed
+			if v.Err == nil {
+				s.see(v)
 			}
 		}
 	}
+	lacked := slices.DeleteFunc(slices.Clone(names), func(name string) bool { return stored[name] })
+	s.noteLacked(ctx, lacked, len(names))
 }
 
 // see remembers what the nodes know of a job.

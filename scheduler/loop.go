@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"go.uber.org/zap"
@@ -54,6 +55,10 @@ type loop struct {
 	writes   writes
 	polls    polls
 
+	idle    atomic.Pointer[trouble] // why nothing starts, or not all that is due; nil: all is well
+	overdue error                   // ticks that nothing explains, as of the last scan
+	scanAt  time.Time               // when to look for them next
+
 	drained bool      // no run is opened any more
 	giveUp  time.Time // when to stop retrying the last writes; zero while runs are under way
 }
@@ -90,6 +95,7 @@ func (s *Scheduler) newLoop(ctx context.Context, term *election.Term) *loop {
 		clock:   nodesClock{locker: s.elector.Locker(), wall: s.parts.Clock.Wall, report: s.reportSkew},
 		inbox:   newInbox(),
 		polls:   newPolls(),
+		scanAt:  time.Now().Add(overdueAfter),
 		entries: make(map[string]*entry),
 		lacks:   make(lacks, s.parts.Quorum.Size()),
 		busy:    make(map[*entry]struct{}),
@@ -164,7 +170,7 @@ func (l *loop) step() (pause time.Duration, over bool) {
 		l.reportSetBack(by)
 		l.readAgain()
 	}
-	pause = min(l.dispatch(now), l.takeBallot(now), l.prepare(now), l.poll())
+	pause = min(l.dispatch(now), l.takeBallot(now), l.prepare(now), l.poll(), l.noteIdle(now))
 	if l.drained {
 		pause = min(pause, l.untilGiveUp())
 	}

@@ -26,6 +26,7 @@ type prepares struct {
 	calls    int       // under way
 	at       time.Time // the next batch does not start earlier
 	failures int       // in a row
+	problem  error     // of the last one
 	warned   bool
 }
 
@@ -197,6 +198,7 @@ func (l *loop) waits(b jobstore.Basis, now time.Time) bool {
 func (l *loop) notPrepared(jobs []*entry, problem error) {
 	p := &l.prepares
 	p.failures++
+	p.problem = problem
 	p.at = time.Now().Add(backoff.After(p.failures))
 	p.waiting = append(p.waiting, jobs...)
 	if problem != nil && !p.warned && l.stopping.Err() == nil {
@@ -231,14 +233,19 @@ func (l *loop) reportDataLost(jobs []string, fromHere int) {
 	if len(jobs) == 0 {
 		return
 	}
+	l.log.Error("a majority of nodes lost the state of jobs, their pauses and history may be gone",
+		zap.Int("jobs", len(jobs)), zap.Int("known_only_here", fromHere), zap.String("names", firstOf(jobs)))
+	for _, job := range jobs {
+		l.s.hooks.dataLost(job)
+	}
+}
+
+// firstOf lists the first few of some names.
+func firstOf(jobs []string) string {
 	const shown = 10
 	names := strings.Join(jobs[:min(len(jobs), shown)], ", ")
 	if more := len(jobs) - shown; more > 0 {
 		names += fmt.Sprintf(" and %d more", more)
 	}
-	l.log.Error("a majority of nodes lost the state of jobs, their pauses and history may be gone",
-		zap.Int("jobs", len(jobs)), zap.Int("known_only_here", fromHere), zap.String("names", names))
-	for _, job := range jobs {
-		l.s.hooks.dataLost(job)
-	}
+	return names
 }

@@ -38,7 +38,8 @@ type Scheduler struct {
 	loop    *loop                     // of the newest term
 	seen    map[string]*jobstore.View // what this process last knew of its jobs on the nodes
 	stop    func()                    // removes the callback from the elector; set when the first job is added
-	closed  bool
+	closed  time.Time                 // when Shutdown was called; zero: it was not
+	lacked  *trouble                  // jobs that another leader does not have
 }
 
 // New returns a Scheduler that runs its jobs in the terms of elector, including one under way. It starts and stops with
@@ -80,7 +81,9 @@ func New(elector *election.Elector, opts ...Option) (*Scheduler, error) {
 		Unseen: settings.UnseenRestarts,
 	})
 	_, file, line, _ := runtime.Caller(1)
-	if first := inside.Beside(elector, fmt.Sprintf("%s:%d", file, line), s.follow); first != "" {
+	if first := inside.Join(elector, inside.Partner{
+		Where: fmt.Sprintf("%s:%d", file, line), Beside: s.follow, Problems: s.problems,
+	}); first != "" {
 		return nil, fmt.Errorf("scheduler: the elector of %q has a Scheduler already, made at %s: add all jobs to that one",
 			elector.Name(), first)
 	}
@@ -110,7 +113,7 @@ func (s *Scheduler) Add(jobs ...Job) error {
 
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.closed {
+	if !s.closed.IsZero() {
 		return errShutdown
 	}
 	added := make(map[string]*job, len(jobs))
@@ -164,7 +167,7 @@ func (s *Scheduler) changedLocked(name string) {
 func (s *Scheduler) enter(l *loop) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.closed {
+	if !s.closed.IsZero() {
 		return false
 	}
 	s.loop = l
@@ -202,7 +205,9 @@ func (s *Scheduler) takeChanges() map[string]*job {
 // wins, no job ticks anywhere until that term ends, so end its Run as well.
 func (s *Scheduler) Shutdown(ctx context.Context) error {
 	s.mu.Lock()
-	s.closed = true
+	if s.closed.IsZero() {
+		s.closed = time.Now()
+	}
 	l, stop := s.loop, s.stop
 	s.mu.Unlock()
 

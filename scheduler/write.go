@@ -24,12 +24,13 @@ const (
 
 // writes is the state of the writes to the nodes.
 type writes struct {
-	calls  int                 // under way
-	lazy   int                 // calls under way that no tick waits for
-	seq    int                 // number of the last write under this ballot
-	ids    int                 // number of the last run
-	failed time.Time           // when writes began to fail; zero: they do not fail
-	jobs   map[*entry]struct{} // jobs whose last write has failed
+	calls   int                 // under way
+	lazy    int                 // calls under way that no tick waits for
+	seq     int                 // number of the last write under this ballot
+	ids     int                 // number of the last run
+	failed  time.Time           // when writes began to fail; zero: they do not fail
+	problem error               // of the last one that failed
+	jobs    map[*entry]struct{} // jobs whose last write has failed
 }
 
 // batch has the jobs that one call writes.
@@ -198,6 +199,7 @@ func fencedByEarlier(err error) bool { return isKind(err, jobstore.ErrFenced) }
 // logStored logs when writes begin to fail, and when the writes of all jobs have succeeded again.
 func (l *loop) logStored(b batch, problem error, now time.Time) {
 	w := &l.writes
+	w.problem = cmp.Or(problem, w.problem)
 	switch {
 	case problem != nil && w.failed.IsZero():
 		w.failed = now

@@ -122,13 +122,13 @@ func refuse(w http.ResponseWriter, status int, text string) {
 	http.Error(w, text, status)
 }
 
-// Liveness answers 200 as long as each elector can take part ([election.Elector.Check]), even while Redis is down. It
-// answers 503 with the reason if the process needs a restart. The reason is for operators, so do not serve this to
+// Liveness answers 200 as long as no elector has an [election.ErrRestart] among its problems, even while Redis is down. Otherwise it
+// answers 503 with the reason. The reason is for operators, so do not serve this to
 // the public.
 func Liveness(electors ...*election.Elector) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		for _, e := range electors {
-			if err := e.Check(); err != nil {
+			if err := e.Check(); errors.Is(err, election.ErrRestart) {
 				http.Error(w, err.Error(), http.StatusServiceUnavailable)
 				return
 			}

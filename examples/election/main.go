@@ -75,7 +75,7 @@ func lead(ctx context.Context, logger *zap.Logger) {
 func serveHealth(addr string, elector *election.Elector, logger *zap.Logger) *http.Server {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) {
-		if err := elector.Check(); err != nil {
+		if err := elector.Check(); errors.Is(err, election.ErrRestart) {
 			http.Error(w, err.Error(), http.StatusServiceUnavailable)
 		}
 	})

@@ -18,10 +18,9 @@ var (
 	Of func(locker any) Parts
 	// Campaigning returns a redlock.AcquireOption.
 	Campaigning func(Campaign) any
-	// Beside makes an *election.Elector call fn on a goroutine of its own in each Run, including one under way. The context ends
-	// with Run, which then waits for fn. An Elector takes one fn for good: a later call changes nothing, and returns where the
-	// first one was made. Package election sets it.
-	Beside func(elector any, where string, fn func(ctx context.Context)) (first string)
+	// Join joins a *scheduler.Scheduler to an *election.Elector, for good. A later call changes nothing, and returns where the first
+	// one was made. Package election sets it.
+	Join func(elector any, p Partner) (first string)
 	// HasWork returns a channel that is closed when a callback was registered with an *election.Elector. Package election sets it.
 	HasWork func(elector any) <-chan struct{}
 	// WithClock returns a redlock.Option for this module's own tests. It replaces the clock of this process.
@@ -42,6 +41,16 @@ type Parts struct {
 	// Raise makes sure that the next lease of the lock called name has a token above number. It fails if number is too far
 	// ahead of the nodes' clocks, or with redlock.ErrNoQuorum or redlock.ErrClosed.
 	Raise func(ctx context.Context, name string, number uint64) error
+}
+
+// Partner is what an Elector knows of its Scheduler.
+type Partner struct {
+	Where string // it was made
+	// Beside is called on a goroutine of its own in each Run, including one under way. The context ends with Run, which then
+	// waits for Beside.
+	Beside func(ctx context.Context)
+	// Problems reports why jobs of this replica do not run, and since when. It must not block.
+	Problems func(report func(err error, since time.Time))
 }
 
 // Campaign is how a candidate waits for its lock.

@@ -104,6 +104,17 @@ func (m *Machine) IsAtRest() bool {
 	return len(m.runs) == 0 && len(m.ended) == 0 && (m.draft == nil || len(m.draft.starts) == 0)
 }
 
+// IsOverdue reports whether a tick that had to begin by an instant is neither opened nor recorded, and nothing explains it: the job
+// is not paused, and no run or node is waited for.
+func (m *Machine) IsOverdue(by time.Time) bool {
+	switch s := &m.stored.State; {
+	case m.phase == unprepared, m.mode != serving, m.failures > 0, m.pause.On, s.Pause.On, s.Waits != "":
+		return false
+	default:
+		return !m.job.NewestDue(later(s.Mark, m.pause.At()), by).IsZero()
+	}
+}
+
 // Pause returns the newest pause, or end of one, that the leader has learned of.
 func (m *Machine) Pause() jobstore.Setting { return m.pause }
 

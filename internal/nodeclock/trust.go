@@ -6,6 +6,11 @@ import (
 	"time"
 )
 
+// Untrusted says why a node's vote does not count: its clock cannot be trusted.
+type Untrusted string
+
+func (e Untrusted) Error() string { return string(e) }
+
 // Distrust returns nil if the node's votes count. Otherwise it returns why not: its clock has jumped, and somebody may
 // still have a lease that this ends early or brings back. With fewer than three nodes a jump is ignored, because none
 // can be spared. A jump forward does not matter to a record that has been on the node since placed, before that jump was
@@ -22,8 +27,8 @@ func (c *Clocks) Distrust(node int, now, placed time.Time) error {
 	if c.config.Nodes < 3 || left <= 0 {
 		return nil
 	}
-	return fmt.Errorf("its clock jumped by %v: it does not vote for another %v",
-		n.by.Round(time.Millisecond), (left + time.Millisecond - 1).Truncate(time.Millisecond))
+	return Untrusted(fmt.Sprintf("its clock jumped by %v: it does not vote for another %v",
+		n.by.Round(time.Millisecond), (left + time.Millisecond - 1).Truncate(time.Millisecond)))
 }
 
 // Agree returns the largest set of these nodes whose clocks agree pairwise: as far as known, they may be within

@@ -11,18 +11,18 @@ import (
 )
 
 // What runs beside Run is called in each Run, also in one under way, and has returned when Run has. An Elector takes one such function.
-func TestBeside_RunsAsLongAsRun(t *testing.T) {
+func TestJoin_RunsBesideRun(t *testing.T) {
 	inBubble(t, 1, func(t *testing.T, c *cluster) {
 		early, late := c.candidate("a"), c.candidate("b")
 		called, returned := 0, 0
 		beside := func(a *candidate) {
 			for i, want := range []string{"", "file:0"} {
-				if got := inside.Beside(a.Elector, fmt.Sprintf("file:%d", i), func(ctx context.Context) {
+				if got := inside.Join(a.Elector, inside.Partner{Where: fmt.Sprintf("file:%d", i), Beside: func(ctx context.Context) {
 					called += 1 + 100*i
 					<-ctx.Done()
 					time.Sleep(time.Second)
 					returned++
-				}); got != want {
+				}}); got != want {
 					t.Errorf("call %d returns %q, want %q", i, got, want)
 				}
 			}

@@ -1,0 +1,32 @@
+package election
+
+import (
+	"github.com/redlockfx/redlockfx/internal/inside"
+)
+
+func init() {
+	inside.HasWork = func(elector any) <-chan struct{} { return elector.(*Elector).hasWork }
+	inside.Join = func(elector any, p inside.Partner) (first string) { return elector.(*Elector).join(p) }
+}
+
+// join is [inside.Join].
+func (e *Elector) join(p inside.Partner) (first string) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.partner.Beside != nil {
+		return e.partner.Where
+	}
+	e.partner = p
+	if r := e.run; r != nil && r.alongside.Err() == nil {
+		r.besides.Go(func() { p.Beside(r.alongside) }) // endRunBesides waits for it
+	}
+	return ""
+}
+
+// endRunBesides ends what runs beside the loop, and waits for it.
+func (e *Elector) endRunBesides(r *run) {
+	e.mu.Lock()
+	r.endBesides() // under the lock, so that nothing is started any more
+	e.mu.Unlock()
+	e.callApp("the hook Observed or Problem, or the logger", r.besides.Wait)
+}

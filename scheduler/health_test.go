@@ -1,0 +1,158 @@
+package scheduler_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"go.uber.org/zap"
+	"go.uber.org/zap/zaptest/observer"
+
+	"github.com/redlockfx/redlockfx/election"
+	"github.com/redlockfx/redlockfx/internal/testkit/want"
+	"github.com/redlockfx/redlockfx/scheduler"
+)
+
+const problemLine = "a problem does not end by itself: somebody must act"
+
+// breakJobs makes all job scripts fail on two of three nodes, and no lock.
+func (c *cluster) breakJobs() {
+	for node := range 2 {
+		c.Node(node).Del(hash)
+		_ = c.Node(node).Set(hash, "not a hash")
+	}
+}
+
+// Each case is a state of a and b in which jobs of a do not run, and that does not end by itself.
+func TestProblems(t *testing.T) {
+	for name, test := range map[string]struct {
+		begin   func(t *testing.T, c *cluster, a, b *replica)
+		says    string
+		restart bool
+		end     func(t *testing.T, c *cluster, a, b *replica) // nil: only a restart ends it
+	}{
+		"it leads and is shut down": {begin: func(t *testing.T, c *cluster, a, _ *replica) {
+			a.takesOver()
+			c.must(a.Shutdown(t.Context()))
+		}, says: "shut down, and this process leads, so no job ticks anywhere", restart: true},
+
+		"Shutdown waits for a run": {begin: func(_ *testing.T, c *cluster, a, _ *replica) {
+			a.add(a.job("other", "* * * * * *", lasting(time.Hour)))
+			a.takesOver()
+			time.Sleep(10 * time.Second)
+			ctx, cancel := context.WithTimeout(context.Background(), 2*time.Hour)
+			shut := make(chan struct{})
+			go func() { // ends with the run; the cleanup waits for it
+				defer close(shut)
+				_ = a.Shutdown(ctx)
+			}()
+			c.T.Cleanup(func() { cancel(); <-shut })
+		}, says: "while Shutdown waits for other@"},
+
+		"it never gets a ballot": {begin: func(_ *testing.T, c *cluster, a, _ *replica) {
+			c.breakJobs()
+			a.takesOver()
+		}, says: "too few of them serve it: prepare: too few nodes: 1 of 3 nodes, 2 needed", end: mendJobs},
+
+		"its writes find no quorum": {begin: func(_ *testing.T, c *cluster, a, _ *replica) {
+			a.add(a.job("other", "* * * * * *", quick))
+			a.takesOver()
+			time.Sleep(10 * time.Second)
+			c.breakJobs()
+		}, says: "too few of them", end: mendJobs},
+
+		"it has not started a tick": {begin: func(_ *testing.T, _ *cluster, a, _ *replica) {
+			a.add(a.job("other", "* * * * * *", quick))
+			a.takesOver()
+			time.Sleep(10 * time.Second)
+			a.ForgetWakes()
+		}, says: `1 of 2 jobs have ticks that have not begun, and nothing explains that, such as "other"`, restart: true},
+
+		"the leader is another service": {begin: func(_ *testing.T, _ *cluster, a, b *replica) {
+			b.add(b.job("another", "@yearly", quick))
+			b.takesOver()
+			a.campaign()
+			time.Sleep(11 * time.Minute)
+		}, says: "b leads, and does not have 1 of the 1 jobs of this process, which so never run: invoices",
+			end: func(_ *testing.T, _ *cluster, a, b *replica) {
+				b.add(b.job("invoices", "0 2 * * *", quick))
+				time.Sleep(5 * time.Minute)
+			}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inBubbleOf(t, 3, time.Minute, func(t *testing.T, c *cluster) {
+				core, logs := observer.New(zap.InfoLevel)
+				hooked := 0
+				c.opts = []election.Option{election.WithLogger(zap.New(core)), election.WithHooks(election.Hooks{
+					Problem: func(election.Problem) { hooked++ },
+				})}
+				a, b := c.idle("a"), c.idle("b")
+				a.add(a.job("invoices", "0 2 * * *", quick))
+				test.begin(t, c, a, b)
+				time.Sleep(5 * time.Minute)
+				err := a.elector.Check()
+				want.Text(t, err, test.says)
+				if got := errors.Is(err, election.ErrRestart); got != test.restart {
+					t.Errorf("a restart helps: %v: %v", got, err)
+				}
+				told := logs.FilterMessage(problemLine).FilterField(zap.String("candidate", "a"))
+				if told.Len() != 1 || hooked != 1 || !strings.Contains(told.All()[0].ContextMap()["error"].(string), test.says) {
+					t.Errorf("in five minutes: %d hooks, log %v", hooked, told.All())
+				}
+				if test.end == nil {
+					time.Sleep(time.Hour)
+					if n := logs.FilterMessage(problemLine).Len(); n < 2 {
+						t.Errorf("in an hour more it is logged %d times", n-1)
+					}
+					return
+				}
+				test.end(t, c, a, b)
+				time.Sleep(2 * time.Minute)
+				want.NoError(t, a.elector.Check())
+				if logs.FilterMessage("no problems any more").Len() != 1 {
+					t.Error("its end is not logged")
+				}
+			})
+		})
+	}
+}
+
+func mendJobs(_ *testing.T, c *cluster, _, _ *replica) {
+	for node := range 2 {
+		c.Node(node).Del(hash)
+	}
+	time.Sleep(time.Minute)
+}
+
+// What explains that a tick has not begun is no problem.
+func TestProblems_AreNotWhatMustBeWaitedFor(t *testing.T) {
+	for name, change := range map[string]func(*scheduler.Job){
+		"jitter": func(j *scheduler.Job) { j.Spec, j.Jitter = "@hourly", 59*time.Minute },
+		"queue":  func(j *scheduler.Job) { j.Overlap = scheduler.Queue },
+		"pause":  func(*scheduler.Job) {},
+		"drain":  func(*scheduler.Job) {},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, 3, func(t *testing.T, c *cluster) {
+				c.opts = []election.Option{election.WithDrainTimeout(time.Hour)}
+				a := c.leader("a")
+				j := a.job("job", "* * * * *", lasting(30*time.Minute))
+				change(&j)
+				a.add(j)
+				time.Sleep(90 * time.Second)
+				switch name {
+				case "pause":
+					c.must(a.Pause(t.Context(), "job"))
+				case "drain":
+					a.stop()
+				}
+				for range 20 {
+					time.Sleep(time.Minute)
+					want.NoError(t, a.elector.Check())
+				}
+			})
+		})
+	}
+}
