@@ -14,18 +14,21 @@ const maxNotices = 5 // of each kind; one more notice counts the rest
 
 // notice is something that an operator should look at.
 type notice struct {
-	Kind string // failed, missed, long, node or paused
+	Kind string // replica, failed, missed, long, node or paused
 	Job  string // empty: not about a job
 	Text string
 	At   *time.Time
 	Only string // value of only that lists all jobs of the kind; set in the notice that counts the rest
 }
 
-// attention returns what a person on call needs first, in this order: what failed and with which error, what did not
-// run and why, what runs too long, which jobs the nodes lost, which jobs this replica defines differently, which nodes
+// attention returns what a person on call needs first, in this order: the problems of this replica, what failed and with which error,
+// what did not run and why, what runs too long, which jobs the nodes lost, which jobs this replica defines differently, which nodes
 // do not count, and who has paused what.
 func attention(v *view) []notice {
 	var all []notice
+	for i, p := range v.Replica.problems {
+		all = append(all, notice{Kind: "replica", Text: "this replica: " + v.Replica.Check[i], At: when(p.Since)})
+	}
 	of := func(kind, only, left string, pick func(j *job) (notice, bool)) {
 		n := 0
 		for i := range v.Jobs {

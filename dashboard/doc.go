@@ -55,7 +55,7 @@
 //
 //	(itself)    election now problems[] leader replica nodes[] jobs[] runs[] terms[] leaderless[] replicas[]
 //	leader      id value term since lease_ms expired
-//	replica     id state since stop_ms check
+//	replica     id state since stop_ms check[]
 //	nodes       addr version latency_ms guard_ms clock_offset_ms error denied
 //	jobs        name spec words zone next paused pause running last last_ok failures missed why why_tick own long lost
 //	runs        job tick state replica term attempt manual caught_up start lag_ms took_ms error left_out
@@ -70,7 +70,8 @@
 // its value is. If the leader's lease has run out since the nodes were read, expired is true: as far as is known, it
 // no longer leads. terms is empty if the election does not record them: see package termlog. leaderless has the times
 // between the terms without a known leader. If sure is false, the previous leader was killed or cut off, and may have
-// led up to [termlog.Every] longer than from says. replica is the one that answers the request. replicas are that one,
+// led up to [termlog.Every] longer than from says. replica is the one that answers the request, and check
+// has its [election.Elector.Problems]. replicas are that one,
 // the leader, and those that led one of the terms or ran one of the last runs that the nodes keep: 50 at most.
 //
 // runs has the last run of each job, 20 at most, the newest first. last, and the records of one job, have the fields

@@ -130,9 +130,12 @@ type answer struct {
 		Expired bool
 		Lease   int `json:"lease_ms"`
 	}
-	Replica struct{ ID, State string }
-	Nodes   []struct{ Addr, Error string }
-	Jobs    []struct {
+	Replica struct {
+		ID, State string
+		Check     []string
+	}
+	Nodes []struct{ Addr, Error string }
+	Jobs  []struct {
 		Name, Words, Zone, Why string
 		WhyTick                time.Time `json:"why_tick"`
 		Next                   time.Time

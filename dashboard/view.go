@@ -51,7 +51,9 @@ type replica struct {
 	State election.State `json:"state"`
 	Since *time.Time     `json:"since,omitempty"`   // start of the term, if it leads
 	Stop  duration       `json:"stop_ms,omitempty"` // the time until it stops if it cannot renew
-	Check string         `json:"check,omitempty"`   // why it needs a restart
+	Check []string       `json:"check,omitempty"`   // its problems
+
+	problems []election.Problem
 }
 
 type node struct {
@@ -252,12 +254,12 @@ func begin(r *scheduler.Record) time.Time {
 }
 
 func replicaOf(e *election.Elector) replica {
-	r := replica{ID: e.Identity(), State: e.State()}
+	r := replica{ID: e.Identity(), State: e.State(), problems: e.Problems()}
 	if t, leads := e.Term(); leads {
 		r.Since, r.Stop = when(t.Since()), duration(time.Until(t.Deadline()))
 	}
-	if err := e.Check(); err != nil {
-		r.Check = firstLine(err.Error())
+	for _, p := range r.problems {
+		r.Check = append(r.Check, firstLine(p.Err.Error()))
 	}
 	return r
 }
