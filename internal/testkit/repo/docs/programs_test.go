@@ -68,3 +68,28 @@ func unindented(text string) string {
 	}
 	return strings.Join(lines, "\n") + "\n"
 }
+
+// The first program that a reader sees is whole, and fits on a quarter of a screen.
+func TestPrograms_TheFirstOneIsWholeAndShort(t *testing.T) {
+	firsts := map[string]bool{"README.md": false, "docs/getting-started.md": false}
+	for _, p := range pages(t) {
+		if seen, ok := firsts[p.path]; !ok || seen || len(p.code) == 0 {
+			continue
+		}
+		for _, c := range p.code {
+			if c.language != "go" {
+				continue
+			}
+			firsts[p.path] = true
+			if n := strings.Count(strings.TrimSpace(c.text), "\n") + 1; n > 14 || !strings.HasPrefix(c.text, "package main\n") {
+				t.Errorf("%s: it has %d lines, 14 are allowed, and begins with %.12q", p.at(c.line), n, c.text)
+			}
+			break
+		}
+	}
+	for path, seen := range firsts {
+		if !seen {
+			t.Errorf("%s has no program", path)
+		}
+	}
+}

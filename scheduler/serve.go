@@ -1,0 +1,122 @@
+package scheduler
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+
+	"go.uber.org/zap"
+
+	"github.com/redlockfx/redlockfx/adapters/slogcore"
+	"github.com/redlockfx/redlockfx/election"
+	"github.com/redlockfx/redlockfx/redlock"
+)
+
+const (
+	// waitingEvery is how often Serve logs what it waits for.
+	waitingEvery = 3 * time.Second
+	// closeTimeout bounds the removal of leftovers from the nodes when Serve ends.
+	closeTimeout = 2 * time.Second
+)
+
+// Work is what [Serve] takes: a [Job], or [Options].
+type Work interface{ add(to *service) }
+
+// Options are for the parts that [Serve] makes. They come after its own, which only set the loggers.
+type Options struct {
+	Lock      []redlock.Option
+	Election  []election.Option
+	Scheduler []Option
+}
+
+// service is what Serve has been given.
+type service struct {
+	Options
+	jobs []Job
+}
+
+func (j Job) add(to *service) { to.jobs = append(to.jobs, j) }
+
+func (o Options) add(to *service) {
+	to.Lock = append(to.Lock, o.Lock...)
+	to.Election = append(to.Election, o.Election...)
+	to.Scheduler = append(to.Scheduler, o.Scheduler...)
+}
+
+// Serve runs jobs on one of the processes that call it with the same nodes and the same name of an election. It makes a Locker on
+// the nodes at these URLs, an Elector and a Scheduler, waits until a majority of nodes grants locks, and campaigns. It logs to
+// slog.Default.
+//
+// Serve returns when ctx is done, or the process gets an interrupt or SIGTERM; a second signal ends the process. Before that, it
+// lets runs finish within the drain timeout, hands leadership over, and closes the Locker. The error is nil if all of that went well.
+//
+// A service with a dashboard, a probe or other uses of its Elector makes the three parts itself: see [New].
+func Serve(ctx context.Context, urls []string, name string, work ...Work) error {
+	var s service
+	for _, w := range work {
+		if w == nil {
+			return errors.New("scheduler: serve: work is nil")
+		}
+		w.add(&s)
+	}
+	locker, err := redlock.Open(urls, s.Lock...)
+	if err != nil {
+		return err
+	}
+	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	defer context.AfterFunc(ctx, stop)()
+	return s.serve(ctx, locker, name)
+}
+
+// serve runs the jobs, and closes the Locker.
+func (s *service) serve(ctx context.Context, locker *redlock.Locker, name string) error {
+	log := zap.New(slogcore.New(slog.Default().Handler()))
+	err := s.run(ctx, locker, name, log)
+	closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeTimeout)
+	defer cancel()
+	return errors.Join(err, locker.Close(closing))
+}
+
+func (s *service) run(ctx context.Context, locker *redlock.Locker, name string, log *zap.Logger) error {
+	elector, err := election.New(locker, name, append([]election.Option{election.WithLogger(log)}, s.Election...)...)
+	if err != nil {
+		return err
+	}
+	scheduler, err := New(elector, append([]Option{WithLogger(log)}, s.Scheduler...)...)
+	if err != nil {
+		return err
+	}
+	if err := scheduler.Add(s.jobs...); err != nil {
+		return err
+	}
+	scheduler.awaitNodes(ctx)
+	return elector.Run(ctx)
+}
+
+// awaitNodes returns when a majority of nodes grants locks, or ctx is done. It logs what it waits for: at once, and again and again.
+func (s *Scheduler) awaitNodes(ctx context.Context) {
+	locker, began := s.elector.Locker(), time.Now()
+	for pause := 2 * locker.Settings().NodeTimeout; ctx.Err() == nil; pause = waitingEvery {
+		try, cancel := context.WithTimeout(ctx, pause)
+		err := locker.Ready(try)
+		if err != nil {
+			<-try.Done() // Ready gives up earlier where waiting is pointless
+		}
+		cancel()
+		switch {
+		case err == nil:
+			return
+		case ctx.Err() != nil:
+		case errors.Is(err, redlock.ErrGuarded):
+			s.log.Info("not ready yet: nodes that started recently grant nothing for a while, waiting",
+				zap.Duration("for", time.Since(began)), zap.Error(err))
+		default:
+			s.log.Warn("not ready yet: too few nodes grant locks, retrying", zap.Duration("for", time.Since(began)), zap.Error(err))
+		}
+	}
+}

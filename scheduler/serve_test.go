@@ -1,0 +1,87 @@
+package scheduler_test
+
+import (
+	"bytes"
+	"context"
+	"log"
+	"log/slog"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redlockfx/redlockfx/election"
+	"github.com/redlockfx/redlockfx/internal/testkit/bubble"
+	"github.com/redlockfx/redlockfx/internal/testkit/want"
+	"github.com/redlockfx/redlockfx/redlock"
+	"github.com/redlockfx/redlockfx/scheduler"
+)
+
+// The nodes are new. Serve says at once what it waits for, and every few seconds. It runs the job, and when it is told to stop, it
+// lets the run finish and leaves nothing behind.
+func TestServe(t *testing.T) {
+	logged := logsOfSlog(t)
+	bubble.RunFresh(t, 3, func(t *testing.T, c *bubble.Cluster) {
+		locker, _ := c.Locker()
+		ctx, cancel := context.WithCancel(t.Context())
+		finished := false
+		job := scheduler.Job{Name: "job", Spec: "* * * * *", Run: func(run context.Context, _ scheduler.Run) error {
+			cancel()
+			time.Sleep(3 * time.Second)
+			finished = true
+			return nil
+		}}
+		err := scheduler.ServeOn(ctx, locker, "x", scheduler.Options{Election: []election.Option{election.WithIdentity("pod-1", "")}}, job)
+		want.NoError(t, err)
+		want.Err(t, locker.Ready(t.Context()), redlock.ErrClosed)
+		if n := strings.Count(logged.String(), "not ready yet: nodes that started recently grant nothing for a while, waiting"); !finished || n < 3 {
+			t.Errorf("finished: %v; waiting is logged %d times", finished, n)
+		}
+		want.Parts(t, "the log", logged.String(), "another 10s", "for=400ms", "for=3.4", "this replica leads", "candidate=pod-1", "handed leadership over")
+	})
+}
+
+// logsOfSlog returns what is logged to slog's default until the end of the test, which must not be parallel to others.
+func logsOfSlog(t *testing.T) *bytes.Buffer {
+	t.Helper()
+	var logged bytes.Buffer
+	before, out, flags := slog.Default(), log.Writer(), log.Flags()
+	slog.SetDefault(slog.New(slog.NewTextHandler(&logged, nil)))
+	t.Cleanup(func() {
+		slog.SetDefault(before)
+		log.SetOutput(out)
+		log.SetFlags(flags)
+	})
+	return &logged
+}
+
+func TestServe_RefusesBadInput(t *testing.T) {
+	good := scheduler.Job{Name: "job", Spec: "@daily", Run: func(context.Context, scheduler.Run) error { return nil }}
+	for says, call := range map[string]struct {
+		urls []string
+		name string
+		work []scheduler.Work
+	}{
+		"even":     {[]string{"a:1", "b:1"}, "x", []scheduler.Work{good}},
+		"empty":    {[]string{"127.0.0.1:1"}, "", []scheduler.Work{good}},
+		"bad spec": {[]string{"127.0.0.1:1"}, "x", []scheduler.Work{good, scheduler.Job{Name: "b", Spec: "x", Run: good.Run}}},
+		"ttl 1ns":  {[]string{"127.0.0.1:1"}, "x", []scheduler.Work{scheduler.Options{Lock: []redlock.Option{redlock.WithTTL(1)}}}},
+		"is nil":   {[]string{"127.0.0.1:1"}, "x", []scheduler.Work{nil}},
+	} {
+		want.Text(t, scheduler.Serve(t.Context(), call.urls, call.name, call.work...), says)
+	}
+}
+
+// No node answers. Serve goes on until it is told to stop.
+func TestServe_OutlivesAnOutage(t *testing.T) {
+	logged := logsOfSlog(t)
+	bubble.Run(t, 3, func(t *testing.T, c *bubble.Cluster) {
+		locker, links := c.Locker()
+		links.Cut()
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		want.NoError(t, scheduler.ServeOn(ctx, locker, "x"))
+		if n := strings.Count(logged.String(), "not ready yet: too few nodes grant locks, retrying"); n < 15 {
+			t.Errorf("logged %d times", n)
+		}
+	})
+}
