@@ -15,7 +15,7 @@ func TestPage_TheProblemsOfThisReplicaStandFirst(t *testing.T) {
 		want.NoError(t, s.follower.Scheduler.Add(scheduler.Job{Name: "invoices", Spec: "@daily", Run: jobs()[0].Run}))
 		time.Sleep(15 * time.Minute)
 		err := s.follower.Elector.Check()
-		want.Text(t, err, "does not have 1 of the 5 jobs of this process, which so never run: invoices")
+		want.Text(t, err, "does not have 1 of the 5 jobs of this process, so they do not run: invoices")
 		if check := s.api().Replica.Check; len(check) != 1 || check[0] != err.Error() {
 			t.Errorf("check is %q", check)
 		}

@@ -18,16 +18,17 @@ const (
 	lasting = time.Minute
 )
 
-// Problem says why this replica does not do its work, or keeps others from it, and for which reason that does not end by itself.
+// Problem is a state that keeps work from being done, and that does not end by itself.
 type Problem struct {
 	Err   error     // with what to do; it is an [ErrRestart] if a restart of this process helps
 	Since time.Time // when it began
 }
 
 // Check returns nil while this process takes part in the election as it should. That is so while it leads or follows, while Redis
-// does not answer, and while Run is not running. Otherwise the error has all of its [Elector.Problems].
+// does not answer, and while Run is not running. Otherwise the error joins those of all [Elector.Problems].
 //
-// Use it for an alert. For a liveness probe, use errors.Is with [ErrRestart]: of the other problems a restart mends none.
+// Use it for an alert. A liveness probe should fail only if the error is an [ErrRestart], because a restart does not help with other
+// problems.
 func (e *Elector) Check() error {
 	var all []error
 	for _, p := range e.Problems() {
@@ -36,13 +37,13 @@ func (e *Elector) Check() error {
 	return errors.Join(all...)
 }
 
-// Problems returns what is wrong now. These are an [ErrRestart]:
+// Problems returns the problems of now. These are an [ErrRestart]:
 //   - work outlives its lease ([ErrUndrained]);
 //   - a hook, the logger or the panic handler has held up Run, or the ticks of jobs, for longer than the TTL;
 //   - the Locker is closed, so this process can never lead again;
-//   - this process has led for a minute, and its Scheduler is shut down, or has not started a tick for no known reason.
+//   - for a minute, this process has led while its Scheduler was shut down, or has not started a tick for no known reason.
 //
-// These are not, and have lasted for a minute:
+// With these a restart does not help. They have lasted for a minute:
 //   - this process leads, and too few nodes serve its Scheduler;
 //   - nobody can lead, because the clocks of the nodes differ too much or were stepped;
 //   - somebody else has led for some minutes, and does not have jobs that this process has.

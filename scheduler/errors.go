@@ -20,6 +20,7 @@ var (
 var (
 	errShutdown   = errors.New("scheduler: shut down")
 	errNoDeadline = errors.New("the elector's drain timeout has passed, and the context of Shutdown has no deadline")
+	errUnsure     = errors.New("nodes that have not answered may know more of them")
 	errRemoved    = errors.New("the job was removed")
 	errGoexit     = errors.New("scheduler: the run called runtime.Goexit")
 )

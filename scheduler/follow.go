@@ -55,8 +55,8 @@ func (s *Scheduler) recallFrom(ctx context.Context) {
 			}
 		}
 	}
-	lacked := slices.DeleteFunc(slices.Clone(names), func(name string) bool { return stored[name] })
-	s.noteLacked(ctx, lacked, len(names))
+	lacked := slices.DeleteFunc(slices.Clone(names), func(name string) bool { return stored[name] || name == jobstore.AllJobs })
+	s.noteLacked(ctx, lacked, len(names)-1)
 }
 
 // see remembers what the nodes know of a job.

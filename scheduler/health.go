@@ -1,6 +1,7 @@
 package scheduler
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -42,24 +43,24 @@ func (s *Scheduler) problems(report func(err error, since time.Time)) {
 	s.mu.Lock()
 	l, closed, lacked := s.loop, s.closed, s.lacked
 	s.mu.Unlock()
-	leads = leads && (!closed.IsZero() || l != nil && l.term == term)
+	isOurs := leads && l != nil && l.term == term
 	switch {
-	case leads && !closed.IsZero():
+	case !leads:
+		if lacked != nil && time.Since(lacked.since) >= lackedAfter {
+			report(lacked.err, lacked.since)
+		}
+	case !closed.IsZero():
 		err := fmt.Errorf("%w, and this process leads, so no job ticks anywhere: end its Elector.Run as well, or %w",
 			errShutdown, election.ErrRestart)
-		if l != nil && l.term == term {
-			if runs := l.runner.underway(); len(runs) > 0 {
-				err = fmt.Errorf("%w: no job ticks anywhere while Shutdown waits for %s: give it less time", errShutdown,
-					strings.Join(runs, ", "))
-			}
+		if isOurs && l.runner.count() > 0 {
+			err = fmt.Errorf("%w: no job ticks anywhere while Shutdown waits for %s: give it less time", errShutdown,
+				strings.Join(l.runner.underway(), ", "))
 		}
 		report(err, latest(closed, term.Since()))
-	case leads:
+	case isOurs:
 		if t := l.idle.Load(); t != nil {
 			report(t.err, t.since)
 		}
-	case lacked != nil && time.Since(lacked.since) >= lackedAfter:
-		report(lacked.err, lacked.since)
 	}
 }
 
@@ -75,27 +76,24 @@ func (l *loop) noteIdle(now time.Time) time.Duration {
 	return time.Until(l.scanAt)
 }
 
-// whyIdle returns why the leader starts nothing, or not all that is due.
+// whyIdle returns why the leader does not run its jobs, or some of them.
 func (l *loop) whyIdle() error {
-	const nothing = "scheduler: this process leads and starts nothing: see to the nodes, as too few of them "
+	of := len(l.entries) - 1 // without the pause of all jobs
+	stuck := func(jobs int, nodes string, err error) error {
+		return fmt.Errorf("scheduler: this process leads, and %d of its %d jobs do not run: see to the nodes, too few of them %s: %w",
+			min(jobs, of), of, nodes, err)
+	}
 	switch b := &l.ballot; {
-	case l.drained || b.fenced: // the term ends
-		return nil
+	case b.Ballot == "" && b.problem == nil:
+		return stuck(of, "serve it", errors.New("they have not answered yet"))
 	case b.Ballot == "" || b.failures > 0:
-		return fmt.Errorf(nothing+"serve it: %w", orNoAnswer(b.problem))
+		return stuck(of, "serve it", b.problem)
 	case l.prepares.failures > 0:
-		return fmt.Errorf(nothing+"return the state of the jobs: %w", orNoAnswer(l.prepares.problem))
+		return stuck(l.prepares.late, "return the state of these jobs", cmp.Or(l.prepares.problem, errUnsure))
 	case !l.writes.failed.IsZero():
-		return fmt.Errorf(nothing+"store the state of jobs: %w", orNoAnswer(l.writes.problem))
+		return stuck(len(l.writes.jobs), "store the state of these jobs", l.writes.problem)
 	}
 	return l.overdue
-}
-
-func orNoAnswer(err error) error {
-	if err == nil {
-		return errors.New("they have not answered yet")
-	}
-	return err
 }
 
 // findOverdue returns an error that names a job with a tick that had to begin by an instant, and for which nothing explains that it
@@ -115,7 +113,7 @@ func (l *loop) findOverdue(by time.Time) (err error) {
 		return nil
 	}
 	return fmt.Errorf("scheduler: %d of %d jobs have ticks that have not begun, and nothing explains that, such as %q: %w",
-		n, len(l.entries), first, election.ErrRestart)
+		n, len(l.entries)-1, first, election.ErrRestart)
 }
 
 // noteLacked notes the jobs of this process that the leader does not have.
@@ -124,7 +122,7 @@ func (s *Scheduler) noteLacked(ctx context.Context, names []string, of int) {
 	if len(names) > 0 {
 		leader, problem := s.elector.Leader(ctx)
 		if problem == nil && leader.ID != s.elector.Identity() {
-			err = fmt.Errorf("scheduler: %s leads, and does not have %d of the %d jobs of this process, which so never run: %s: "+
+			err = fmt.Errorf("scheduler: %s leads, and does not have %d of the %d jobs of this process, so they do not run: %s: "+
 				"give all replicas the same jobs, and other services an election of another name",
 				leader.ID, len(names), of, firstOf(names))
 		}

@@ -27,6 +27,7 @@ type prepares struct {
 	at       time.Time // the next batch does not start earlier
 	failures int       // in a row
 	problem  error     // of the last one
+	late     int       // jobs whose state it has not returned
 	warned   bool
 }
 
@@ -198,7 +199,7 @@ func (l *loop) waits(b jobstore.Basis, now time.Time) bool {
 func (l *loop) notPrepared(jobs []*entry, problem error) {
 	p := &l.prepares
 	p.failures++
-	p.problem = problem
+	p.problem, p.late = problem, len(jobs)
 	p.at = time.Now().Add(backoff.After(p.failures))
 	p.waiting = append(p.waiting, jobs...)
 	if problem != nil && !p.warned && l.stopping.Err() == nil {

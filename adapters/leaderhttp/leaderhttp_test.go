@@ -18,6 +18,7 @@ import (
 	"github.com/redlockfx/redlockfx/internal/testkit/bubble"
 	"github.com/redlockfx/redlockfx/internal/testkit/testmain"
 	"github.com/redlockfx/redlockfx/redlocktest"
+	"github.com/redlockfx/redlockfx/scheduler"
 )
 
 func TestMain(m *testing.M) { testmain.Run(m) }
@@ -150,7 +151,7 @@ func TestMiddleware_AsksTheNodesOnceASecond(t *testing.T) {
 	})
 }
 
-func TestLiveness_IsThatOfCheck(t *testing.T) {
+func TestLiveness_FailsOnlyIfARestartHelps(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		nodes := redlocktest.New(t, 3)
 		stuck := make(chan struct{})
@@ -165,5 +166,14 @@ func TestLiveness_IsThatOfCheck(t *testing.T) {
 		r.Heal()
 		time.Sleep(time.Minute)
 		want(t, ask(h, "GET", "/livez", ""), http.StatusOK, "ok")
+
+		other := nodes.Replica() // of another service, by mistake under the same name: its job never runs, whatever restarts
+		err := other.Scheduler.Add(scheduler.Job{Name: "x", Spec: "@daily", Run: func(context.Context, scheduler.Run) error { return nil }})
+		other.Run()
+		time.Sleep(15 * time.Minute)
+		if err != nil || other.Elector.Check() == nil {
+			t.Fatal("Check is nil", err)
+		}
+		want(t, ask(leaderhttp.Liveness(other.Elector), "GET", "/livez", ""), http.StatusOK, "ok")
 	})
 }

@@ -108,10 +108,11 @@ func (m *Machine) IsAtRest() bool {
 // is not paused, and no run or node is waited for.
 func (m *Machine) IsOverdue(by time.Time) bool {
 	switch s := &m.stored.State; {
-	case m.phase == unprepared, m.mode != serving, m.failures > 0, m.pause.On, s.Pause.On, s.Waits != "":
+	case m.phase == unprepared, m.mode != serving, m.failures > 0, m.pause.On, m.all.On, isPaused(s), s.Waits != "":
 		return false
 	default:
-		return !m.job.NewestDue(later(s.Mark, m.pause.At()), by).IsZero()
+		mark := later(s.Mark, later(m.pause.At(), m.all.At()))
+		return !m.job.NewestDue(mark, by).IsZero()
 	}
 }
 
