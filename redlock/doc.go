@@ -29,7 +29,9 @@
 // vote is ignored while leases last that it may have ended early: for 220 times the step, at most for MaxTTL. It still
 // counts for a lease that the node has had since before the step. A step back harms nothing on one server; if another
 // server takes its place, the vote is ignored for MaxTTL. A step that is reverted between two replies goes unnoticed,
-// and so does the promotion of a replica whose clock is behind, if no reply came in between.
+// and so does the promotion of a replica whose clock is behind, if no reply came in between. The clocks of a machine show
+// for how long it was suspended. Those of a virtual machine that its host pauses may not. Its leases then seem valid for
+// too long, by at most the pause, until an extension is answered; and all nodes seem to have been stepped forward.
 //
 // All clients of a prefix use the same nodes: a list of another length is refused. Only this library writes under the
 // prefix. A node that is a failover group (Sentinel, a cluster) never has two masters at a time, and its replicas are
@@ -85,8 +87,7 @@
 //
 // Time. Elapsed time is monotonic time plus time suspended. Every reply carries the node's clock. With three nodes or
 // more, votes count only within a majority whose clocks agree ([WithMaxClockSkew]), and a node whose clock has moved
-// forward relative to this process has no vote for some time. If all clocks have moved by the same amount, this
-// process was suspended, and its leases are shortened by that amount.
+// forward relative to this process has no vote for some time.
 //
 // Locks are not reentrant. Work under a lease that asks for its lock again, with the context of that work, gets [ErrHeld] at
 // once. With another context it waits like everybody else, for a lock that it holds itself.

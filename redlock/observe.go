@@ -160,11 +160,7 @@ func (l *Locker) problem(node int, op string, err error) {
 // see observes every exchange with a node, before its answer is used.
 func (l *Locker) see(node int, e quorum.Exchange) {
 	if e.Time != 0 {
-		jumped, slept := l.clocks.Note(node, e.Sent, e.Received, e.Time, e.Identity)
-		if slept > 0 {
-			l.clock.Advance(slept)
-		}
-		if jumped != 0 {
+		if jumped := l.clocks.Note(node, e.Sent, e.Received, e.Time, e.Identity); jumped != 0 {
 			l.report(node, NodeEvent{Kind: NodeStepped, Duration: jumped})
 		}
 	}

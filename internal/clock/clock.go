@@ -9,9 +9,9 @@ import (
 // Clock measures elapsed time including the machine's sleep, and has timers that run by it. Its methods are safe for
 // concurrent use.
 type Clock struct {
-	sleep    *sleep
-	advanced atomic.Int64 // nanoseconds of sleep that the machine's clocks did not show
-	step     atomic.Int64 // nanoseconds by which a test has set the wall clock
+	sleep     *sleep
+	simulated atomic.Int64 // nanoseconds of sleep that a test has added
+	step      atomic.Int64 // nanoseconds by which a test has set the wall clock
 
 	mu    sync.Mutex // guards the fields below and those of every Timer; taken before sleep's own
 	armed map[*Timer]struct{}
@@ -45,20 +45,11 @@ func (c *Clock) Local(t time.Time) time.Time {
 }
 
 // Slept returns the time slept since New. It never decreases.
-func (c *Clock) Slept() time.Duration { return c.sleep.sum() + time.Duration(c.advanced.Load()) }
-
-// Advance counts d more sleep, which the machine's clocks did not show, and immediately runs the timers that are now
-// due. It ignores a d that is not positive.
-func (c *Clock) Advance(d time.Duration) {
-	c.Suspend(d)
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.rearmLocked()
-}
+func (c *Clock) Slept() time.Duration { return c.sleep.sum() + time.Duration(c.simulated.Load()) }
 
 // Suspend simulates, for tests, that the machine has just slept for d. As after real sleep, Now shows it immediately,
 // and the timers with the next poll. It ignores a d that is not positive.
-func (c *Clock) Suspend(d time.Duration) { c.advanced.Add(int64(max(d, 0))) }
+func (c *Clock) Suspend(d time.Duration) { c.simulated.Add(int64(max(d, 0))) }
 
 // Wall returns the current time by the machine's wall clock, which people and NTP set.
 func (c *Clock) Wall() time.Time { return time.Now().Round(0).Add(time.Duration(c.step.Load())) }

@@ -24,8 +24,6 @@ func TestSlept_NeverDecreases(t *testing.T) {
 	c.Suspend(time.Second)
 	c.Suspend(0)
 	c.Suspend(-time.Hour)
-	c.Advance(0)
-	c.Advance(-time.Hour)
 	if slept := c.Slept(); slept < time.Second || slept > time.Second+time.Millisecond {
 		t.Errorf("slept %v, want 1s", slept)
 	}
@@ -75,7 +73,7 @@ func TestNow_CountsSleepAndLocalDoesNot(t *testing.T) {
 		is(50*time.Second, 0)
 		c.Suspend(20 * time.Second)
 		is(30*time.Second, 20*time.Second)
-		c.Advance(time.Hour)
+		c.Suspend(time.Hour)
 		is(30*time.Second-time.Hour, time.Hour+20*time.Second)
 		if slept := clock.New().Slept(); slept != 0 {
 			t.Errorf("a new clock slept %v", slept)

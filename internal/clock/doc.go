@@ -27,8 +27,7 @@
 //
 // # Limits
 //
-// A virtual machine that its host pauses or restores may have no clock that shows it. A caller that
-// learns of it in another way must call [Clock.Advance].
+// A virtual machine that its host pauses or restores may have no clock that shows it.
 //
 // Instants of one Clock mean nothing to another Clock or to [time.Now]; [Clock.Local] translates. In
 // a testing/synctest bubble, a Clock made there works in the bubble's time.

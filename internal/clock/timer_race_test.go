@@ -31,7 +31,7 @@ func TestTimer_RunsOnceForEachTimeItWasArmedAndNotStopped(t *testing.T) {
 								owed.Done()
 							}
 							if rand.N(9) == 0 {
-								c.Advance(within)
+								c.Suspend(within)
 							}
 						}
 					})

@@ -1,7 +1,6 @@
 package clock_test
 
 import (
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -43,29 +42,6 @@ func TestAfterFunc_AllowsForSleep(t *testing.T) {
 				t.Errorf("%s: took %v, want %v to %v", name, took, test.least, test.most)
 			}
 		}
-	})
-}
-
-func TestAdvance_RunsDueTimersAtOnce(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		const awake, asleep = 1050 * time.Millisecond, 600 * time.Second // and no poll at its end
-		c := clock.New()
-		began := time.Now()
-		var wg sync.WaitGroup
-		for i := range 1000 {
-			d := time.Duration(i) * time.Second
-			wg.Add(1)
-			c.AfterFunc(c.Now().Add(d), func() {
-				defer wg.Done()
-				if took, want := time.Since(began), max(d-asleep, min(d, awake)); took != want {
-					t.Errorf("timer of %v took %v, want %v", d, took, want)
-				}
-			})
-		}
-		time.Sleep(awake)
-		c.Advance(asleep - time.Second)
-		c.Advance(time.Second)
-		wg.Wait()
 	})
 }
 

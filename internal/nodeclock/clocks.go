@@ -10,16 +10,10 @@ import (
 const (
 	// granularity is how far apart two sightings of a steady clock may seem.
 	granularity = 2 * time.Millisecond
-	// settling is the least time after a sleep was found for which the caller's clock may still lack it.
-	settling = 100 * time.Millisecond
 	// maxMicros is later than any clock shows, in the year 2112.
 	maxMicros = 1 << 52
-	// maxInstant leaves instants room within a time.Duration, however often the nodes' clocks jump by a century.
-	maxInstant = time.Duration(1 << 62)
 	// never is before any instant of interest, by far.
-	never = -maxInstant
-	// maxPast is two, so that a move seen in two parts is also recognized as one.
-	maxPast = 2
+	never = -time.Duration(1 << 62)
 )
 
 // Config describes the nodes and the limits for their clocks.
@@ -34,16 +28,13 @@ type Config struct {
 }
 
 // Clocks is what one process knows about the nodes' clocks. Nodes are identified by index. All instants given to it
-// must come from one clock that never goes back. The caller must add each sleep that [Clocks.Note] reports to that
-// clock within as much time again, or within 100 ms if that is more. It is safe for concurrent use.
+// must come from one clock that never goes back. It is safe for concurrent use.
 type Clocks struct {
 	config Config
 
-	mu      sync.Mutex // guards the fields below
-	origin  time.Time  // when the first request was sent; instants below are counted from it
-	nodes   []node
-	slack   time.Duration // how much sleep instants before settled may lack
-	settled time.Duration
+	mu     sync.Mutex // guards the fields below
+	origin time.Time  // when the first request was sent; instants below are counted from it
+	nodes  []node
 }
 
 // node is what is known about one node.
@@ -52,7 +43,7 @@ type node struct {
 	server  uint64        // that last said who it is; 0: none did
 	changed time.Duration // when another server came last, or may have come
 	known
-	past []known // known before its latest jumps, latest first, at most maxPast
+	before known // its latest jump, if there was one
 }
 
 // known is what the sightings between two jumps of a clock have in common.
@@ -64,7 +55,7 @@ type known struct {
 	jumps
 }
 
-// jumps is what is known about the jumps that were no sleep of the process.
+// jumps is what is known about the jumps of a clock.
 type jumps struct {
 	by    time.Duration // the latest; 0: there was none
 	since time.Duration // when the first of those forward was found that matter
@@ -79,19 +70,15 @@ func New(c Config) *Clocks {
 }
 
 // Note records a node's reply: its TIME in microseconds since 1970, when the request was sent, and when the reply was
-// received. The server says who it is, or 0. Note returns what the reply revealed, usually nothing:
-//   - by how much the node's clock has jumped; [Clocks.Distrust] returns the consequences, or
-//   - an upper bound for how long the process's own clock stood still. Each sleep is reported once, and the caller must
-//     add it to that clock immediately. Jumps that it explains are taken back.
-func (c *Clocks) Note(
-	node int, sent, received time.Time, micros int64, server uint64,
-) (jumped, slept time.Duration) {
+// received. The server says who it is, or 0. Note returns by how much the node's clock has jumped, which is usually 0;
+// [Clocks.Distrust] returns the consequences.
+func (c *Clocks) Note(node int, sent, received time.Time, micros int64, server uint64) (jumped time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.origin.IsZero() {
 		c.origin = sent
 	}
-	from, to := c.instantLocked(sent).lo, c.instantLocked(received).hi
+	from, to := sent.Sub(c.origin), received.Sub(c.origin)
 	clock := time.Duration(min(max(micros, 0), maxMicros)) * time.Microsecond
 	sighting := known{
 		offset: interval{clock - to, clock - from}.widen(granularity/2 + c.drift(to-from)),
@@ -104,30 +91,25 @@ func (c *Clocks) Note(
 	sighting.jumps = n.jumps
 	if !n.seen {
 		n.seen, n.server, n.known = true, server, sighting
-		return 0, 0
+		return 0
 	}
 	if n.server == 0 || server != 0 && server != n.server {
 		n.server, n.changed = server, to
 	}
 	if c.isLate(n, sighting) {
-		return 0, 0
+		return 0
 	}
 	if both, ok := c.agree(n.known, sighting); ok {
 		n.known = both
-		return 0, 0
+		return 0
 	}
-	sighting.jumps = c.jumpsLocked(n.known, sighting)
-	n.past = slices.Insert(n.past[:min(len(n.past), maxPast-1)], 0, n.known)
-	n.known = sighting
-	if s, ok := c.findSleepLocked(to); ok {
-		c.takeBackLocked(s, to)
-		return 0, s.by.hi
-	}
-	return sighting.by, 0
+	sighting.jumps = c.jumpsAfter(n.known, sighting)
+	n.before, n.known = n.known, sighting
+	return sighting.by
 }
 
-// jumpsLocked returns the jumps up to the one that a sighting shows.
-func (c *Clocks) jumpsLocked(before, now known) jumps {
+// jumpsAfter returns the jumps up to the one that a sighting shows.
+func (c *Clocks) jumpsAfter(before, now known) jumps {
 	j := before.jumps
 	if j.by = now.offset.middle() - before.offset.middle(); j.by < 0 {
 		j.back = now.at
@@ -141,15 +123,6 @@ func (c *Clocks) jumpsLocked(before, now known) jumps {
 	harm := time.Duration(min(float64(most)/c.config.Spare, float64(longest)))
 	j.ahead = min(max(j.ahead, now.at)+harm, now.at+longest)
 	return j
-}
-
-// instantLocked returns the interval of an instant of the caller's, which may still lack a sleep.
-func (c *Clocks) instantLocked(t time.Time) interval {
-	d := t.Sub(c.origin)
-	if d < c.settled {
-		return interval{d, d + c.slack}
-	}
-	return interval{d, d}
 }
 
 // drift returns by how much two clocks may drift apart in d.
@@ -170,10 +143,11 @@ func (c *Clocks) agree(a, b known) (both known, ok bool) {
 	return a, ok
 }
 
-// isLate reports whether a sighting shows the node as it was before a jump, and may be that old.
+// isLate reports whether a sighting shows the node as it was before its latest jump, and may be that old.
 func (c *Clocks) isLate(n *node, sighting known) bool {
-	return sighting.last <= n.first && slices.ContainsFunc(n.past, func(before known) bool {
-		_, ok := c.agree(before, sighting)
-		return ok
-	})
+	if n.by == 0 || sighting.last > n.first {
+		return false
+	}
+	_, ok := c.agree(n.before, sighting)
+	return ok
 }

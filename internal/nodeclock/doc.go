@@ -28,33 +28,10 @@
 // while somebody has the vote of the old server. Two things must have happened for that: a change of the server and a
 // jump back, in either order. Votes given before the first of the two are over when MaxTTL has passed since then.
 //
-// # When the process sleeps
-//
-// While the process's machine is suspended, the process's clock stands still, and afterwards every node seems to have
-// jumped forward, by the time slept and at one instant of the process's clock. A jump is known as a range of amounts
-// (from the intervals before and after, and the drift over that amount) and a range of instants: from when the last
-// request that showed the old offset was sent, until the first reply that showed the new one was received. If the ranges
-// of a quorum of nodes have an amount and an instant in common, the process has slept, and the jumps of these nodes are
-// taken back. A node seen unmoved after another had moved has no instant in common with it, so two independent jumps are
-// not mistaken for a sleep.
-//
-// The reported amount is the largest that the quorum allows, so that a lease of the process ends too early rather than
-// too late. The caller adds it to its clock. On that new clock a node of the quorum is back at its old offset. A node
-// last seen before the sleep has not moved, except for the error of the amount. For any other node, its last reply may
-// have been read before the sleep, or after it without showing it; both remain possible until its next reply.
-//
-// Replies under way at that moment were timed by the old clock. The new clock starts at the discovery plus the amount, so
-// any earlier instant is of the old clock, and so may be any instant up to 100 ms after the discovery: the caller needs
-// time to add a short sleep. All these instants are taken to be as given or later by the amount. Such a reply has an
-// interval wider by that amount, but shows neither a jump nor the same sleep again.
-//
 // # Limits
 //
-//   - A jump or a sleep that is smaller than the width of the intervals is not detected. A borderline sleep that only
-//     some nodes' intervals exclude counts as a jump of those nodes.
-//   - If a quorum of nodes is stepped forward by the same amount between two replies, that looks like a sleep of the
-//     process and is treated as one. With one or two nodes, all must move.
-//   - Nodes that all move backward have jumped: no sleep does that.
-//   - A node that reads its TIME during a sleep, because it was slow to handle an earlier request, shows a part of the
-//     move. If the other nodes reveal the sleep before this node is seen again, it is distrusted as after a jump.
+//   - A jump that is smaller than the width of the intervals is not detected.
+//   - If the process's machine stands still and none of its own clocks shows that, as after a pause by the hypervisor, every
+//     node seems to have jumped forward. Nothing tells this from nodes that were stepped alike, so it costs this process
+//     the votes of the nodes for as long as such a jump does.
 package nodeclock

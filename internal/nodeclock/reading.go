@@ -14,9 +14,9 @@ func (c *Clocks) Bounds(node int, now time.Time) (earliest, latest int64, ok boo
 	if !n.seen {
 		return 0, 0, false
 	}
-	at := c.instantLocked(now)
-	lo, hi := c.offsetAt(n.known, at.lo).lo, c.offsetAt(n.known, at.hi).hi
-	return (lo + at.lo).Microseconds(), (hi + at.hi).Microseconds(), true
+	at := now.Sub(c.origin)
+	offset := c.offsetAt(n.known, at)
+	return (offset.lo + at).Microseconds(), (offset.hi + at).Microseconds(), true
 }
 
 // Offset returns how far the node's clock is ahead of the median of all nodes seen; 0 if the node was never seen.

@@ -19,12 +19,11 @@ const (
 	quarantine = 10 * time.Second
 )
 
-// world has a process, whose clock stands still while it sleeps, and nodes, whose clocks do not.
+// world has a process and nodes, and their clocks.
 type world struct {
 	*nodeclock.Clocks
 	start time.Time
 	now   time.Duration   // of the process's own clock, since start
-	slept time.Duration   // added to it
 	nodes []time.Duration // their clocks, since 1970
 	rates []float64       // of the nodes' clocks, less 1
 
@@ -46,15 +45,10 @@ func newWorld(nodes int) *world {
 	return w
 }
 
-func (w *world) instant() time.Time { return w.start.Add(w.now + w.slept) }
+func (w *world) instant() time.Time { return w.start.Add(w.now) }
 
 func (w *world) pass(d time.Duration) {
 	w.now += d
-	w.sleep(d)
-}
-
-// sleep passes time during which the process's clock stands still.
-func (w *world) sleep(d time.Duration) {
 	for i := range w.nodes {
 		w.nodes[i] += d + time.Duration(float64(d)*w.rates[i])
 	}
@@ -76,23 +70,12 @@ func (w *world) read(r *request) {
 
 func (w *world) receive(r *request) { r.received = w.instant() }
 
-// sighting is what a reply revealed.
-type sighting struct{ Jumped, Slept time.Duration }
-
-func (w *world) see(r *request) (s sighting) {
-	s.Jumped, s.Slept = w.Note(r.node, r.sent, r.received, r.micros, r.server)
-	return s
-}
-
-// note adds a reported sleep to the process's clock.
-func (w *world) note(r *request) sighting {
-	s := w.see(r)
-	w.slept += s.Slept
-	return s
+func (w *world) note(r *request) (jumped time.Duration) {
+	return w.Note(r.node, r.sent, r.received, r.micros, r.server)
 }
 
 // ask makes a request that takes rtt, half of it each way.
-func (w *world) ask(node int, rtt time.Duration) sighting {
+func (w *world) ask(node int, rtt time.Duration) (jumped time.Duration) {
 	r := w.send(node)
 	w.pass(rtt / 2)
 	w.read(r)
@@ -110,8 +93,8 @@ func (w *world) askAll(t *testing.T, nodes ...int) {
 		}
 	}
 	for _, i := range nodes {
-		if s := w.ask(i, ms); s != (sighting{}) {
-			t.Errorf("node %d: %+v", i, s)
+		if by := w.ask(i, ms); by != 0 {
+			t.Errorf("node %d jumped by %v", i, by)
 		}
 	}
 }
