@@ -4,9 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync/atomic"
 	"time"
 
 	"github.com/redlockfx/redlockfx/internal/caller"
+	"github.com/redlockfx/redlockfx/internal/nodeclock"
+	"github.com/redlockfx/redlockfx/internal/quorum"
 )
 
 // Acquire waits for the lock called name, 1 to 200 bytes of UTF-8 without invisible characters, and returns a lease on
@@ -72,4 +75,287 @@ func (l *Locker) heldByCaller(ctx context.Context, name string) error {
 		return nil
 	}
 	return fmt.Errorf("%w by this call: acquire %q: locks are not reentrant: %w", ErrHeld, name, err)
+}
+
+// answer and round are the types that most scripts use: what nodes say about one lock.
+type (
+	answer = quorum.Answer[reply]
+	round  = quorum.Round[reply]
+)
+
+// grant is the request of one attempt, and what the nodes have answered to it.
+type grant struct {
+	name      string
+	field     string // key of the record in the hash
+	value     string // encoded
+	ttl       time.Duration
+	ttlMillis int64      // the same, as the argument of scripts
+	extend    *Extension // of the lease; nil: it is not extended in the background
+	waiter    string     // the process to list as waiting if refused, and for how many ms it is patient; empty: none
+	listing   nodeSet    // nodes that list the waiter
+	goesOn    bool       // another attempt follows if this one fails
+	notAfter  notAfter
+	round     *round
+	answered  growingSet // nodes known to have answered; see known
+	repaired  growingSet // nodes that may have the lock by a repair
+
+	unconfirmed atomic.Bool // the last extension was not confirmed by a majority
+}
+
+func newGrant(r request, v value) *grant {
+	return &grant{
+		name: r.name, field: fieldOf(r.name), value: v.String(), ttl: r.ttl, ttlMillis: r.ttl.Milliseconds(), extend: r.extend,
+	}
+}
+
+// fieldOf returns the hash field of a lock's record.
+func fieldOf(name string) string { return "n:" + name }
+
+// AppendArgs appends the arguments of acquire for the node.
+func (g *grant) AppendArgs(node int, args []any) []any {
+	waiter := &nobody
+	if g.listing.has(node) {
+		waiter = &g.waiter
+	}
+	return append(args, &g.field, &g.value, &g.ttlMillis, g.notAfter.argument(node), waiter)
+}
+
+// Name keeps requests for the same lock apart: one call of the script would grant the lock to both.
+func (g *grant) Name() string { return g.field }
+
+var nobody string // argument for no waiter
+
+// listIn asks these nodes to list the process as waiting for the lock if they refuse it.
+func (g *grant) listIn(nodes []int, who string) {
+	g.goesOn, g.waiter = true, who
+	for _, node := range nodes {
+		g.listing = g.listing.with(node)
+	}
+}
+
+// known returns the nodes that have answered the grant or an extension. The lease can tell whether their clocks have
+// moved since.
+func (g *grant) known(nodes int) nodeSet {
+	known := g.answered.load()
+	for node := range nodes {
+		if !known.has(node) && g.round.Answer(node).Time != 0 {
+			known = known.with(node)
+		}
+	}
+	g.answered.add(known)
+	return known
+}
+
+// placed returns since when the node has had the lock by this grant; zero if that is not known.
+func (g *grant) placed(node int) time.Time {
+	a := g.round.Answer(node)
+	if a.Err != nil || !a.Value.yes || a.Resent || g.repaired.load().has(node) {
+		return time.Time{}
+	}
+	return a.Received
+}
+
+// grantHead appends the first arguments of the acquire and repair scripts: list and flags.
+type grantHead struct {
+	list          string // longest lease and number of nodes, see listOf
+	unseen        bool   // see WithUnseenRestarts
+	began         time.Time
+	checkInterval time.Duration
+	checked       []atomic.Int64 // by node, when a guard check was last forced, in nanoseconds since began
+}
+
+// checkInterval is how often a node checks its guard even though it refuses every lock. So a guard starts, and is
+// marked as used, even while every lock is held. Short leases need a shorter interval: a guard updates its time of use
+// eight times per longest lease.
+const checkInterval = time.Second
+
+func newGrantHead(l *Locker) *grantHead {
+	every := min(checkInterval, l.settings.MaxTTL/16)
+	return &grantHead{
+		list: l.list, unseen: l.settings.UnseenRestarts, began: time.Now().Add(-every), checkInterval: every,
+		checked: make([]atomic.Int64, l.size),
+	}
+}
+
+func (h *grantHead) AppendArgs(node int, args []any) []any {
+	checked := &h.checked[node]
+	now := int64(time.Since(h.began))
+	look := now-checked.Load() >= int64(h.checkInterval)
+	if look {
+		checked.Store(now)
+	}
+	flags := ""
+	switch {
+	case look && h.unseen:
+		flags = "gb"
+	case look:
+		flags = "g"
+	case h.unseen:
+		flags = "b"
+	}
+	return append(args, &h.list, flags)
+}
+
+// asker asks the nodes, either all at once or some before the others.
+type asker func(ctx context.Context, call quorum.Call[reply]) (*round, error)
+
+// askAll asks all nodes at once.
+func (l *Locker) askAll(ctx context.Context, call quorum.Call[reply]) (*round, error) {
+	return quorum.Ask(ctx, l.quorum, call, l.jury.granted)
+}
+
+// attempt asks the nodes once. If it fails, it returns their answers, or none if it asked no node.
+func (l *Locker) attempt(ctx context.Context, g *grant, ask asker) (*Lease, []answer, error) {
+	if ctx.Err() != nil {
+		return nil, nil, fmt.Errorf("redlock: acquire %q: %w", g.name, context.Cause(ctx))
+	}
+	if !l.begin() {
+		return nil, nil, fmt.Errorf("%w: acquire %q", ErrClosed, g.name)
+	}
+	defer l.calls.Done()
+	sent := l.clock.Now()
+	g.notAfter = newNotAfter(l.clocks, l.size, sent.Add(l.settings.NodeTimeout))
+	var cause error
+	g.round, cause = ask(ctx, l.commands.acquire.Call(g))
+
+	lease, err := l.win(ctx, g, sent, cause)
+	if err != nil {
+		g.goesOn = g.goesOn && ctx.Err() == nil
+		l.clean(g)
+		return nil, g.round.Answers(), err
+	}
+	if g.extend != nil {
+		l.renewer.add(lease, *g.extend)
+		g.round.Then(func(_ int, a answer) {
+			if a.Err == nil && !a.Value.yes {
+				lease.repairSoon()
+			}
+		})
+	}
+	return lease, nil, nil
+}
+
+// win makes a lease from the answers to an attempt. After an error, the caller must clean up what was granted.
+func (l *Locker) win(ctx context.Context, g *grant, sent time.Time, cause error) (*Lease, error) {
+	var t tally
+	var err error
+	g.round.View(func(answers []answer) {
+		if t = l.jury.count(answers, timed); t.yes < l.need {
+			err = l.jury.failed("acquire", g.name, answers, timed, ErrHeld, cause)
+		}
+	})
+	if err == nil && t.uneven {
+		err = l.confirm(ctx, g, t.number)
+	}
+	if err != nil {
+		return nil, err
+	}
+	now, deadline := l.clock.Now(), l.settings.validUntil(sent, g.ttl)
+	if !now.Before(deadline) {
+		return nil, fmt.Errorf("%w: acquire %q: the answers took %v, the ttl is %v", ErrExpired, g.name, now.Sub(sent), g.ttl)
+	}
+	if l.isClosed() {
+		return nil, fmt.Errorf("%w: acquire %q", ErrClosed, g.name)
+	}
+	lease := &Lease{locker: l, grant: g, token: t.number, base: ctx, deadline: deadline}
+	l.leases.add(lease)
+	return lease, nil
+}
+
+// validUntil returns when a hold ends for its holder. It starts when the request was sent, because a node may have started
+// to count the TTL right then. sent is by the Locker's clock, read before the first byte left.
+func (s *Settings) validUntil(sent time.Time, ttl time.Duration) time.Time {
+	return sent.Add(ttl - s.Allowance(ttl))
+}
+
+// confirm raises the numbers of a majority to at least token, before anybody sees the token. Any later majority shares a
+// node with this one, so the next token is larger.
+func (l *Locker) confirm(ctx context.Context, g *grant, token uint64) error {
+	e := newExtending(l.jury, []*grant{g}, []uint64{token})
+	round, cause := quorum.Ask(ctx, l.quorum, l.commands.extend.Call(e), e.isDecided)
+	answers := e.answersTo(nil, 0, round.Answers())
+	if l.jury.count(answers, timed).yes >= l.need {
+		return nil
+	}
+	return l.jury.failed("raise the fence of", g.name, answers, timed, ErrLost, cause)
+}
+
+// clean removes what a failed attempt left, on each node once it has answered. The attempt is over, so later answers to
+// its value no longer count.
+func (l *Locker) clean(g *grant) {
+	left := 0
+	for node := range l.size {
+		if mayBeSet(g.round.Answer(node)) {
+			left++
+		}
+	}
+	looksHeld := !g.goesOn || left >= l.need // otherwise another attempt follows
+	g.round.Then(func(i int, a answer) {
+		if mayBeSet(a) {
+			l.janitors[i].add(leftover{
+				field: g.field, value: g.value, until: l.clock.Now().Add(g.ttl),
+				tell: l.tells.after(g, i, looksHeld), notAfter: g.notAfter.of(i, a),
+			})
+		}
+	})
+}
+
+// notAfter holds for each node the instant, by the node's own clock, after which it must not act on a request: by then
+// the caller no longer waits for an answer. A hung node that reads the request from its socket hours later does
+// nothing, so it leaves no unknown record behind.
+type notAfter struct {
+	clocks *nodeclock.Clocks
+	until  time.Time // when the caller stops waiting
+	sent   []sentNotAfter
+}
+
+// sentNotAfter is the instant sent to one node, in microseconds since 1970. A node is inspected before it is asked, so its
+// clock is known. If it were not, the instant would be 0, and the node would do nothing.
+type sentNotAfter struct {
+	argument int64 // owned by the worker that sends it
+	noted    atomic.Int64
+}
+
+func newNotAfter(clocks *nodeclock.Clocks, nodes int, until time.Time) notAfter {
+	return notAfter{clocks: clocks, until: until, sent: make([]sentNotAfter, nodes)}
+}
+
+// argument returns the script argument for the node.
+func (n *notAfter) argument(node int) any {
+	s := &n.sent[node]
+	if _, latest, ok := n.clocks.Bounds(node, n.until); ok {
+		s.argument = max(s.argument, latest+granularity.Microseconds()) // the request may be sent twice
+		s.noted.Store(s.argument)
+	}
+	return &s.argument
+}
+
+// of returns the last instant, by its clock, at which the node may still act on the request to which it gave that answer;
+// 0 if it no longer does.
+func (n *notAfter) of(node int, a answer) int64 {
+	if !mayAct(a) {
+		return 0
+	}
+	return n.sent[node].noted.Load() // 0 if it was not sent
+}
+
+// mostNodes is how many nodes a Locker can have, limited by nodeSet.
+const mostNodes = 64
+
+// nodeSet is a set of nodes, by their index in the list.
+type nodeSet uint64
+
+func (s nodeSet) has(node int) bool { return s>>node&1 == 1 }
+
+func (s nodeSet) with(node int) nodeSet { return s | 1<<node }
+
+// growingSet is a nodeSet that several goroutines may add to.
+type growingSet struct{ nodes atomic.Uint64 }
+
+func (s *growingSet) load() nodeSet { return nodeSet(s.nodes.Load()) }
+
+func (s *growingSet) add(more nodeSet) {
+	if s.load()|more != s.load() {
+		s.nodes.Or(uint64(more))
+	}
 }

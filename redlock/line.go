@@ -2,11 +2,17 @@ package redlock
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"hash/fnv"
 	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
 	"time"
 
+	"github.com/redlockfx/redlockfx/internal/notify"
 	"github.com/redlockfx/redlockfx/internal/quorum"
 )
 
@@ -101,5 +107,236 @@ func (l *Locker) leaveLine(name, value string, tell *string) {
 		l.janitors[i].add(leftover{
 			kind: toLeave, field: fieldOf(name), value: value, until: l.clock.Now().Add(confirmAfter), tell: tell,
 		})
+	}
+}
+
+// queues are the wait queues of one process.
+type queues struct {
+	mu        sync.Mutex // guards the fields below, and those of the queues
+	all       map[string]*queue
+	handovers map[string]*handover // locks released while others waited, by name
+}
+
+func newQueues() *queues {
+	return &queues{all: make(map[string]*queue), handovers: make(map[string]*handover)}
+}
+
+// queue is the wait queue of one process for one lock. One caller contends on the nodes; the others wait here for their
+// turn, which costs the nodes nothing.
+type queue struct {
+	permit   chan struct{} // holds one permit; the caller that takes it may contend
+	messages chan *message // from the nodes, for the caller that contends
+
+	// Guarded by queues.mu.
+	waiting int   // callers that use the queue
+	last    error // last failure of a caller of this queue
+	won     bool  // the last caller that contended got the lock
+}
+
+// wait reports whether callers of this process wait for the lock with that field.
+func (s *queues) wait(field string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.all[strings.TrimPrefix(field, fieldOf(""))] != nil
+}
+
+// push adds v to a buffered channel. If that is full, the oldest goes.
+func push[T any](c chan T, v T) {
+	for {
+		select {
+		case c <- v:
+			return
+		default:
+		}
+		select {
+		case <-c:
+		default:
+		}
+	}
+}
+
+// maxHandovers is how many handovers are remembered.
+const maxHandovers = 1000
+
+// handover is a release of a lock while others waited for it.
+type handover struct {
+	at    time.Time   // guarded by queues.mu
+	taken atomic.Bool // somebody has had the lock since
+}
+
+// handOver records that others wait for a lock that this process has just released. Without that, its next
+// acquisition would ask all nodes at once, and split the votes with the one whose turn it is.
+func (s *queues) handOver(name string, h *handover) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if earlier := s.handovers[name]; earlier != nil && earlier != h {
+		earlier.taken.Store(true) // by this process
+	}
+	if len(s.handovers) >= maxHandovers {
+		clear(s.handovers) // losing them costs only fairness
+	}
+	h.at = time.Now()
+	s.handovers[name] = h
+}
+
+// othersWait reports whether others are known to wait for a lock that this process has just released.
+func (s *queues) othersWait(name string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	h := s.handovers[name]
+	return h != nil && time.Since(h.at) < confirmAfter
+}
+
+// taken records that somebody else has the lock, so no more of those in line need be told of its release.
+func (s *queues) taken(name string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if h := s.handovers[name]; h != nil {
+		h.taken.Store(true)
+	}
+}
+
+// ticket is a caller's turn to contend.
+type ticket struct {
+	queues *queues
+	name   string
+	queue  *queue
+	behind bool // another caller of this process has just had the lock
+}
+
+// enter waits for the caller's turn to contend for the lock, until ctx or open is done.
+func (s *queues) enter(ctx, open context.Context, name string) (*ticket, error) {
+	s.mu.Lock()
+	q := s.all[name]
+	if q == nil {
+		q = &queue{permit: make(chan struct{}, 1), messages: make(chan *message, maxMessages), last: ErrHeld}
+		q.permit <- struct{}{}
+		s.all[name] = q
+	}
+	q.waiting++
+	s.mu.Unlock()
+	t := &ticket{queues: s, name: name, queue: q}
+
+	var err error
+	select {
+	case <-q.permit:
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		t.behind = q.won
+		return t, nil
+	case <-ctx.Done():
+		err = context.Cause(ctx)
+	case <-open.Done():
+		err = ErrClosed
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	t.goLocked()
+	return nil, fmt.Errorf("redlock: acquire %q: %w: queued behind other callers of this process, whose last failure was: %w",
+		name, err, q.last)
+}
+
+// leave records the outcome and passes the turn to the next caller. It returns false if no caller of this process is left.
+func (t *ticket) leave(won bool, err error) (more bool) {
+	t.queues.mu.Lock()
+	t.queue.won = won
+	if err != nil {
+		t.queue.last = err
+	}
+	t.goLocked()
+	more = t.queue.waiting > 0
+	t.queues.mu.Unlock()
+	t.queue.permit <- struct{}{}
+	return more
+}
+
+func (t *ticket) goLocked() {
+	if t.queue.waiting--; t.queue.waiting == 0 {
+		delete(t.queues.all, t.name)
+	}
+}
+
+// inbox receives messages from the nodes, on a channel of this process. They say that a lock is free for which a caller
+// of this process waits.
+type inbox struct {
+	notifier *notify.Notifier
+	channel  string
+	id       string // identifies this process in the lists
+	deliver  func(*message)
+	once     sync.Once    // subscribes when somebody waits
+	missed   atomic.Int64 // how often so far messages may have been missed
+}
+
+// message is a message from a node. It decides nothing, since anybody may publish one.
+type message struct {
+	missed int64 // inbox.missed: no message arrived, but some may have been missed; 0: it arrived
+	ours   bool  // sent by a caller of this process that released the lock, not by a node
+	failed bool  // an attempt that may have looked like a hold has failed
+	node   int
+	place  int // in line: 0 is the first
+	name   string
+	value  value // released
+}
+
+// maxMessages is how many messages about one lock are kept.
+const maxMessages = 4
+
+func newInbox(hash, id string, n *notify.Notifier, deliver func(*message)) *inbox {
+	return &inbox{notifier: n, channel: hash + ":p:" + id, id: id, deliver: deliver}
+}
+
+// open subscribes to this process's channel. When nodes have confirmed it, callers that wait ask again, which finds a release
+// that happened before.
+func (b *inbox) open() {
+	b.once.Do(func() {
+		b.notifier.Subscribe(b.channel, func(e notify.Event) {
+			if e.Kind != notify.Message {
+				b.deliver(&message{missed: b.missed.Add(1)})
+			} else if m := readMessage(e); m != nil {
+				b.deliver(m)
+			}
+		})
+	})
+}
+
+// readMessage parses KIND PLACE LENGTH NAME VALUE, where NAME has that length and VALUE follows it without a space. It
+// returns nil if the text is not a message.
+func readMessage(e notify.Event) *message {
+	kind, text, _ := strings.Cut(e.Text, " ")
+	place, text, _ := strings.Cut(text, " ")
+	length, text, _ := strings.Cut(text, " ")
+	n, err1 := strconv.Atoi(place)
+	l, err2 := strconv.Atoi(length)
+	if err1 != nil || err2 != nil || n < 0 || l < 0 || l > len(text) {
+		return nil
+	}
+	v, err := parseValue(text[l:])
+	if err != nil {
+		return nil
+	}
+	return &message{failed: kind == "failed", node: e.Node, place: n, name: text[:l], value: v}
+}
+
+// deliver passes a message to the queue of its lock.
+func (s *queues) deliver(m *message) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if m.missed > 0 {
+		for _, q := range s.all {
+			push(q.messages, m)
+		}
+	} else if q := s.all[m.name]; q != nil {
+		push(q.messages, m)
+	}
+}
+
+// deliverOurs tells the queue of a lock, if there is one, that another caller of this process has released it. The release
+// has removed the process from the line, so no node does.
+func (s *queues) deliverOurs(name, text string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if q := s.all[name]; q != nil {
+		v, _ := parseValue(text) // our own value always parses
+		push(q.messages, &message{ours: true, name: name, value: v})
 	}
 }

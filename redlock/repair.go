@@ -96,19 +96,3 @@ func (s *Lease) noteRepair(node int, notAfter int64) {
 	}
 	s.repairs[node] = max(s.repairs[node], notAfter)
 }
-
-// mayAct reports whether the node may still act on a request: it did not answer, or was sent the request twice.
-func mayAct(a answer) bool { return isUnknown(a.Err) || a.Resent }
-
-// mayBeSet reports whether the node has the lock by this request, or may have it.
-func mayBeSet(a answer) bool { return a.Err == nil && a.Value.yes || mayAct(a) }
-
-// mayBeSet reports whether the node may have the lock, by the grant or a repair. notAfter is until when, by the node's
-// clock, it may still set it; 0 if it no longer may.
-func (s *Lease) mayBeSet(node int) (set bool, notAfter int64) {
-	a := s.grant.round.Answer(node)
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	until, repaired := s.repairs[node]
-	return repaired || mayBeSet(a), max(until, s.grant.notAfter.of(node, a))
-}

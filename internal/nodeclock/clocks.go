@@ -1,6 +1,7 @@
 package nodeclock
 
 import (
+	"fmt"
 	"math"
 	"slices"
 	"sync"
@@ -150,4 +151,129 @@ func (c *Clocks) isLate(n *node, sighting known) bool {
 	}
 	_, ok := c.agree(n.before, sighting)
 	return ok
+}
+
+// interval is the range of a value, both ends included.
+type interval struct{ lo, hi time.Duration }
+
+func (i interval) widen(by time.Duration) interval { return interval{i.lo - by, i.hi + by} }
+
+func (i interval) holds(d time.Duration) bool { return i.lo <= d && d <= i.hi }
+
+// share returns the intersection, or false if it is empty.
+func (i interval) share(j interval) (interval, bool) {
+	both := interval{max(i.lo, j.lo), min(i.hi, j.hi)}
+	return both, both.lo <= both.hi
+}
+
+func (i interval) middle() time.Duration { return i.lo + (i.hi-i.lo)/2 }
+
+// Untrusted says why a node's vote does not count: its clock cannot be trusted.
+type Untrusted string
+
+func (e Untrusted) Error() string { return string(e) }
+
+// Distrust returns nil if the node's votes count. Otherwise it returns why not: its clock has jumped, and somebody may
+// still have a lease that this ends early or brings back. With fewer than three nodes a jump is ignored, because none
+// can be spared. A jump forward does not matter to a record that has been on the node since placed, before that jump was
+// found: as it is there, the node has voted for nobody else.
+func (c *Clocks) Distrust(node int, now, placed time.Time) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	n := &c.nodes[node]
+	until := min(n.back, n.changed) + c.config.Quarantine()
+	if !placed.Before(c.origin.Add(n.since)) {
+		until = max(until, n.ahead)
+	}
+	left := c.origin.Add(until).Sub(now)
+	if c.config.Nodes < 3 || left <= 0 {
+		return nil
+	}
+	return Untrusted(fmt.Sprintf("its clock jumped by %v: it does not vote for another %v",
+		n.by.Round(time.Millisecond), (left + time.Millisecond - 1).Truncate(time.Millisecond)))
+}
+
+// Agree returns the largest set of these nodes whose clocks agree pairwise: as far as known, they may be within
+// Config.MaxSkew of each other. Nodes are in ascending order; among several sets of equal size, Agree returns the first
+// in that order. A node never seen is in no set. With fewer than three nodes, all agree.
+func (c *Clocks) Agree(nodes []int) []int {
+	if c.config.Nodes < 3 {
+		return nodes
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	var at time.Duration
+	for _, i := range nodes {
+		at = max(at, c.nodes[i].at)
+	}
+	// If intervals are pairwise within MaxSkew of each other, all of them are within it of the highest lower end.
+	var best []int
+	for _, i := range nodes {
+		end, near := c.offsetAt(c.nodes[i].known, at).lo, nodes
+		far := func(j int) bool {
+			offset := c.offsetAt(c.nodes[j].known, at)
+			offset.hi += c.config.MaxSkew
+			return !c.nodes[j].seen || !offset.holds(end)
+		}
+		if slices.ContainsFunc(nodes, far) { // it is not usual, so it may allocate
+			near = slices.DeleteFunc(slices.Clone(nodes), far)
+		}
+		if len(near) > len(best) || len(near) == len(best) && slices.Compare(near, best) < 0 {
+			best = near
+		}
+	}
+	return best
+}
+
+// Bounds returns the earliest and latest possible TIME of the node at now, in microseconds since 1970, if its clock has
+// not jumped since it was last seen. It returns false if the node was never seen.
+func (c *Clocks) Bounds(node int, now time.Time) (earliest, latest int64, ok bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	n := &c.nodes[node]
+	if !n.seen {
+		return 0, 0, false
+	}
+	at := now.Sub(c.origin)
+	offset := c.offsetAt(n.known, at)
+	return (offset.lo + at).Microseconds(), (offset.hi + at).Microseconds(), true
+}
+
+// Offset returns how far the node's clock is ahead of the median of all nodes seen; 0 if the node was never seen.
+func (c *Clocks) Offset(node int) time.Duration {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	median, _ := c.medianLocked()
+	if n := &c.nodes[node]; n.seen {
+		return n.offset.middle() - median
+	}
+	return 0
+}
+
+// Median returns the median of the clocks of all nodes seen, at now, in microseconds since 1970. It returns false if
+// fewer than a quorum have been seen.
+func (c *Clocks) Median(now time.Time) (micros int64, ok bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	median, seen := c.medianLocked()
+	if seen < c.config.Quorum {
+		return 0, false
+	}
+	return (median + now.Sub(c.origin)).Microseconds(), true
+}
+
+// medianLocked returns the median offset, the middle of the two middle ones if their number is even, and the number of
+// nodes seen.
+func (c *Clocks) medianLocked() (offset time.Duration, seen int) {
+	var offsets []time.Duration
+	for i := range c.nodes {
+		if c.nodes[i].seen {
+			offsets = append(offsets, c.nodes[i].offset.middle())
+		}
+	}
+	if len(offsets) == 0 {
+		return 0, 0
+	}
+	slices.Sort(offsets)
+	return interval{offsets[(len(offsets)-1)/2], offsets[len(offsets)/2]}.middle(), len(offsets)
 }
