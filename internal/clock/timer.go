@@ -97,7 +97,13 @@ func (c *Clock) pollSleep() {
 		return // the last timer was disarmed while pollSleep was waiting for the mutex
 	}
 	c.sleep.exact()
-	c.rearmLocked()
+	if slept := c.Slept(); slept > c.seen {
+		c.seen = slept
+		now := c.Now() // counts at least as much sleep as seen
+		for t := range c.armed {
+			t.timer.Reset(t.at.Sub(now))
+		}
+	}
 	c.schedulePollLocked()
 }
 
@@ -106,18 +112,5 @@ func (c *Clock) schedulePollLocked() {
 		c.poll = time.AfterFunc(pollInterval, c.pollSleep)
 	} else {
 		c.poll.Reset(pollInterval)
-	}
-}
-
-// rearmLocked resets the timers if there was sleep since the last time.
-func (c *Clock) rearmLocked() {
-	slept := c.Slept()
-	if slept <= c.seen {
-		return
-	}
-	c.seen = slept
-	now := c.Now() // counts at least as much sleep as seen
-	for t := range c.armed {
-		t.timer.Reset(t.at.Sub(now))
 	}
 }
