@@ -24,6 +24,7 @@ func TestCarry_EndsWithItsContext(t *testing.T) {
 				t.Fatalf("%+v, %v", r.Answer(0), err)
 			}
 		}
+		synctest.Wait() // the node's goroutine rests: otherwise it sends the next call
 		before := len(failed)
 		c.Hang()
 		r := askImpatiently(t, q)
