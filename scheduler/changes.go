@@ -15,7 +15,7 @@ import (
 // Change is what a person asked for.
 type Change struct {
 	Job    string    // empty for all jobs
-	What   string    // "pause", "resume", "trigger", "pause all" or "resume all"
+	What   string    // "pause", "resume", "trigger", "cancel", "pause all" or "resume all"
 	By     string    // who made the change, from [By]; empty if not given
 	Reason string    // from [Because]; empty if not given
 	Until  time.Time // when the pause ends by itself, from [Until]; zero: it does not
@@ -97,16 +97,18 @@ func (s *Scheduler) Changes(ctx context.Context, job string) ([]Change, error) {
 	}
 	all := make([]Change, len(past))
 	for i, p := range past {
-		all[i] = changeOf(of, p.Setting, p.IsTrigger)
+		all[i] = changeOf(of, p)
 	}
 	return all, nil
 }
 
-func changeOf(job string, s jobstore.Setting, isTrigger bool) Change {
+func changeOf(job string, s jobstore.Past) Change {
 	c := Change{Job: job, What: "resume", By: s.By, Reason: s.Why, Until: s.Until, From: s.From, At: s.At()}
 	switch {
-	case isTrigger:
+	case s.IsTrigger:
 		c.What = "trigger"
+	case s.IsCancel:
+		c.What = "cancel"
 	case s.On:
 		c.What = "pause"
 	}
@@ -118,7 +120,7 @@ func changeOf(job string, s jobstore.Setting, isTrigger bool) Change {
 
 // reportChange reports a change that the leader has applied.
 func (l *loop) reportChange(job string, s jobmachine.Setting) {
-	c := changeOf(job, s.Setting, s.IsTrigger)
+	c := changeOf(job, s)
 	fields := []zap.Field{zap.String("job", c.Job), zap.String("what", c.What), zap.String("by", c.By), zap.String("reason", c.Reason),
 		zap.String("from", c.From), zap.Time("asked", c.At)}
 	if !c.Until.IsZero() {

@@ -43,6 +43,24 @@ func (s *Scheduler) Resume(ctx context.Context, job string, opts ...ChangeOption
 	return err
 }
 
+// Cancel ends the runs of the job that are under way at this call, on whatever replica, and those that wait for a retry: their contexts
+// end with [ErrCanceled], and they are recorded as [StateCanceled] when they return. They are not retried, and not repeated if their
+// leader dies before. Ticks that have not begun are not affected. A run that ignores its context goes on; its record then says since
+// when somebody has asked.
+//
+// The error is [ErrNotRunning] if the newest state on the nodes has no such run. The others are those of [Scheduler.Trigger].
+func (s *Scheduler) Cancel(ctx context.Context, job string, opts ...ChangeOption) error {
+	status, err := s.Status(ctx, job)
+	if err != nil {
+		return err
+	}
+	if !status.Running {
+		return fmt.Errorf("%w: job %q", ErrNotRunning, job)
+	}
+	_, err = s.change(ctx, "cancel", job, s.store.Cancel, opts)
+	return err
+}
+
 // asker stores a request on the nodes.
 type asker func(ctx context.Context, job string, o jobstore.Origin) (jobstore.Setting, error)
 
@@ -72,7 +90,7 @@ func (s *Scheduler) request(ctx context.Context, what, job string, ask asker, op
 	if set, err = ask(ctx, job, origin); err != nil {
 		return set, err
 	}
-	c := changeOf(job, set, what == "trigger")
+	c := changeOf(job, jobstore.Past{Setting: set, IsTrigger: what == "trigger", IsCancel: what == "cancel"})
 	s.log.Info("change stored, the leader will apply it", zap.String("what", c.What), zap.String("job", c.Job), zap.String("by", c.By),
 		zap.String("reason", c.Reason), zap.String("from", c.From))
 	return set, nil

@@ -13,6 +13,10 @@ var (
 	ErrUnknownJob = errors.New("scheduler: unknown job")
 	// ErrJobInUse says that the leader has the job, so it cannot be forgotten.
 	ErrJobInUse = errors.New("scheduler: the leader has the job")
+	// ErrNotRunning says that the job has no run to cancel.
+	ErrNotRunning = errors.New("scheduler: no run is under way")
+	// ErrCanceled is the cause of a run's context after [Scheduler.Cancel].
+	ErrCanceled = errors.New("scheduler: canceled")
 	// ErrReplaced is the cause of a run's context if the next tick came and the job's overlap is [Replace].
 	ErrReplaced = errors.New("scheduler: replaced by a newer tick")
 )

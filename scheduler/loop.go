@@ -3,6 +3,7 @@ package scheduler
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -192,8 +193,12 @@ func (l *loop) apply(e *entry, event jobmachine.Event) (write *jobstore.Write) {
 func (l *loop) advance(e *entry, event jobmachine.Event) (write *jobstore.Write) {
 	var effects jobmachine.Effects
 	e.machine, effects = jobmachine.Next(e.machine, event)
-	for _, id := range effects.Cancel {
+	for _, id := range effects.Replace {
 		l.runner.cancel(id, ErrReplaced)
+	}
+	for _, id := range effects.Cancel {
+		set, _ := e.machine.Cancel()
+		l.runner.cancel(id, fmt.Errorf("%w by %s", ErrCanceled, set.Who()))
 	}
 	if effects.Ask {
 		job := e.job.Name

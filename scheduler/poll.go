@@ -11,10 +11,11 @@ import (
 // polls is the state of the leader's polls. With them it learns of pauses and triggers, and of nodes that have lost their state.
 type polls struct {
 	running bool
+	done    bool      // a poll was answered: what people had asked for before the term is known
 	at      time.Time // when the next poll is due; zero: at once
 	noticed bool      // a notice has set at
 	pace    retry.Pace
-	unsure  int // polls in a row that found a request which may be about to reach enough nodes
+	unsure  int // polls in a row that found a request which may be about to reach enough nodes, or that were the first ones and failed
 	vain    []jobstore.Vain
 }
 
@@ -59,21 +60,27 @@ func (l *loop) poll() time.Duration {
 // polled applies the nodes' answers.
 func (l *loop) polled(found jobstore.Polled, err error) {
 	p := &l.polls
-	p.running = false
-	p.vain = nil
+	p.running, p.vain = false, nil
+	if p.unsure++; !found.Unsure && (err == nil || p.done) {
+		p.unsure = 0
+	} else { // also until a first poll is answered
+		p.soon(unsureBackoff.After(p.unsure))
+	}
+	p.done = p.done || err == nil
 	for _, v := range found.Vain {
 		// Nodes may have deleted a request because of a write that failed later, and a leader without the job has not asked for all.
 		if e := l.entries[v.Job]; e != nil && e.machine.IsPrepared() && e.machine.Failures() == 0 {
 			p.vain = append(p.vain, v)
 		}
 	}
-	if p.unsure++; found.Unsure {
-		p.soon(unsureBackoff.After(p.unsure))
-	} else {
-		p.unsure = 0
-	}
 	for _, asked := range found.Asked {
-		l.apply(l.entries[asked.Job], jobmachine.Set{Pause: asked.Pause, Trigger: asked.Trigger})
+		e := l.entries[asked.Job]
+		l.apply(e, jobmachine.Set{Pause: asked.Pause, Trigger: asked.Trigger, Cancel: asked.Cancel})
+		if e != nil && asked.Cancel.Version != 0 {
+			if newest, applied := e.machine.Cancel(); applied && !asked.Cancel.IsNewer(newest) {
+				p.vain = append(p.vain, asked.Applied())
+			}
+		}
 	}
 	for _, node := range found.Serving {
 		l.lacks.answered(node, l.s.pollEvery(), func(e *entry) {

@@ -38,6 +38,8 @@ const (
 	// StateInterrupted is a run of a job with AtLeastOnce whose process is gone, or that was cut off because its leader stopped or
 	// lost its lease. The next leader runs it again.
 	StateInterrupted State = jobstore.StateInterrupted
+	// StateCanceled is a run that [Scheduler.Cancel] has ended. A run that returned nil nevertheless is StateOK.
+	StateCanceled State = jobstore.StateCanceled
 	// StateMissed is a tick that nobody ran in time.
 	StateMissed State = jobstore.StateMissed
 	// StateSkipped is a tick that was due while a run of the job was under way.
@@ -72,7 +74,9 @@ func recordOf(job string, r jobstore.Record) Record {
 // runningOf returns the row of a run that has no end. now is by the nodes' clock.
 func runningOf(job string, o jobstore.Open, now time.Time) Record {
 	late := ""
-	if o.Timeout > 0 && !o.Waits() && now.Sub(o.Start) > o.Timeout+returnTime {
+	if !o.Canceled.IsZero() {
+		late = "cancel asked at " + o.Canceled.Format(time.DateTime) + ", it has not returned"
+	} else if o.Timeout > 0 && !o.Waits() && now.Sub(o.Start) > o.Timeout+returnTime {
 		late = fmt.Sprintf("no end within the job's timeout of %v", o.Timeout)
 	}
 	return recordOf(job, o.Record(string(StateRunning), late, time.Time{}))

@@ -198,9 +198,9 @@ func (s *Scheduler) statusOf(v *jobstore.View, leader string, now time.Time) Sta
 	st.Missed, st.Failures, st.DataLost = v.State.Missed, v.State.Failures, v.State.Lost
 	switch {
 	case v.Pause.Holds(now):
-		st.Paused, st.Pause = true, changeOf(v.Job, v.Pause, false)
+		st.Paused, st.Pause = true, changeOf(v.Job, jobstore.Past{Setting: v.Pause})
 	case v.State.All.Holds(now):
-		st.Paused, st.Pause = true, changeOf(jobstore.AllJobs, v.State.All, false)
+		st.Paused, st.Pause = true, changeOf(jobstore.AllJobs, jobstore.Past{Setting: v.State.All})
 	}
 	st.Last, st.LastOK = rowOf(v.Job, v.State.Last), rowOf(v.Job, v.State.LastOK)
 	for _, o := range v.State.Open {

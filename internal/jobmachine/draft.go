@@ -31,18 +31,20 @@ type draft struct {
 	m   *Machine // read-only
 	due Due
 
-	state   jobstore.State
-	changed bool
-	opens   bool      // it opens a tick, so a pause refuses it
-	opened  time.Time // the newest tick that it opens
-	ids     int       // of runs that it opens
-	starts  []Start
-	cancels []string
-	records []jobstore.Record // for the history
-	report  []jobstore.Record
-	applied []Setting
-	settled []string // returned runs whose ends it stores
-	runs    []run
+	state    jobstore.State
+	changed  bool
+	opens    bool      // it opens a tick, so a pause refuses it
+	opened   time.Time // the newest tick that it opens
+	ids      int       // of runs that it opens
+	starts   []Start
+	cancel   jobstore.Setting  // the newest request to end runs that it has applied
+	replaced []string          // runs to end
+	cancels  []string          // runs to end, because somebody asked for it
+	records  []jobstore.Record // for the history
+	report   []jobstore.Record
+	applied  []Setting
+	settled  []string // returned runs whose ends it stores
+	runs     []run
 
 	wake   time.Time // when Due must be sent if no event comes before
 	blocks bool      // something waits for a run to return
@@ -50,7 +52,7 @@ type draft struct {
 }
 
 func newDraft(m *Machine, due Due) *draft {
-	d := &draft{m: m, due: due, state: m.stored.State, runs: m.runs}
+	d := &draft{m: m, due: due, state: m.stored.State, runs: m.runs, cancel: m.canceled}
 	d.state.Waits = ""
 	d.state.Open = slices.Clone(m.stored.State.Open)
 	return d
@@ -62,6 +64,7 @@ func (d *draft) make(in mode) {
 		d.settings()
 	}
 	d.ends()
+	d.cancelRuns()
 	switch in {
 	case draining:
 		if d.changed || d.m.behind { // otherwise there is no write
@@ -144,7 +147,8 @@ func (d *draft) ends() {
 			continue
 		}
 		o := d.state.Open[at]
-		if r.Pause > 0 && d.m.mode != removed { // any leader goes on with it
+		isCanceled := !o.Canceled.IsZero() && r.State != jobstore.StateOK
+		if r.Pause > 0 && d.m.mode != removed && !isCanceled { // any leader goes on with it
 			o.Tries -= r.Attempt + 1 - o.Attempt
 			o.Attempt, o.NotBefore = r.Attempt+1, r.End.Add(r.Pause)
 			d.state.Open[at] = o
@@ -152,7 +156,7 @@ func (d *draft) ends() {
 		}
 		record := o.Record(r.State, r.Err, later(r.End, o.Start)) // it may be cut off while it waits for its start
 		record.Attempt = max(r.Attempt, o.Attempt)
-		if r.CutOff && d.m.job.AtLeastOnce { // the next leader runs it again
+		if r.CutOff && d.m.job.AtLeastOnce && !isCanceled { // the next leader runs it again
 			d.state.Open[at].Returned = true
 			record.State = jobstore.StateInterrupted
 			d.row(record)
@@ -160,6 +164,9 @@ func (d *draft) ends() {
 		}
 		if record.State == jobstore.StateInterrupted { // nobody runs it again
 			record.State = jobstore.StateFailed
+		}
+		if isCanceled {
+			record.State = jobstore.StateCanceled
 		}
 		d.state.Open = slices.Delete(d.state.Open, at, at+1)
 		d.end(record)
@@ -175,6 +182,8 @@ func (d *draft) end(r jobstore.Record) {
 	case jobstore.StateFailed, jobstore.StateLost:
 		d.state.Last = newer(d.state.Last, r)
 		d.state.Failures++
+	case jobstore.StateCanceled:
+		d.state.Last = newer(d.state.Last, r)
 	case jobstore.StateMissed:
 		if !r.Slot.Manual {
 			d.state.Missed++
@@ -346,7 +355,7 @@ func (d *draft) wait(since time.Time) {
 	for i := range d.runs {
 		if !d.runs[i].canceled && !d.runs[i].start.After(since) {
 			d.runs[i].canceled = true
-			d.cancels = append(d.cancels, d.runs[i].id)
+			d.replaced = append(d.replaced, d.runs[i].id)
 		}
 	}
 }

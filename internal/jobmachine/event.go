@@ -46,7 +46,7 @@ type Stored struct {
 type Failed struct{ Now, Retry time.Time }
 
 // Set has the settings that the leader has learned of. All is a pause of all jobs, or its end.
-type Set struct{ Pause, All, Trigger jobstore.Setting }
+type Set struct{ Pause, All, Trigger, Cancel jobstore.Setting }
 
 // Returned says that a run of this process has returned.
 type Returned struct {
@@ -89,17 +89,15 @@ type Effects struct {
 	// Ask says that a run waits until none of an earlier leader is under way. What is learned of that comes back as Held, maybe
 	// again and again, and at last as Free.
 	Ask     bool
-	Cancel  []string // runs to cancel, because another tick takes their place
+	Replace []string // runs to end, because another tick takes their place
+	Cancel  []string // runs to end, because somebody asked for it
 	Start   []Start
 	Report  []jobstore.Record // to report to hooks and the log
 	Applied []Setting         // applied settings, to report as well
 }
 
-// Setting is a trigger, a pause, or the end of a pause.
-type Setting struct {
-	jobstore.Setting
-	IsTrigger bool
-}
+// Setting is what somebody asked for.
+type Setting = jobstore.Past
 
 // Start is a run to start.
 type Start struct {

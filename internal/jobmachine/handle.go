@@ -35,8 +35,10 @@ func (e Prepared) apply(m Machine) (Machine, Effects) {
 	m.wasSetBack = e.Basis.SetBack > 0
 	m.behind, m.failures, m.notBefore = true, 0, time.Time{}
 
-	// A lost run may still be under way, and so may one that the nodes have lost, unless this leader has started it.
-	isLost := m.stored.State.Last.State == jobstore.StateLost
+	// A lost run may still be under way, and so may one that was canceled when its process was gone, and one that the nodes have lost,
+	// unless this leader has started it.
+	last := m.stored.State.Last.State
+	isLost := last == jobstore.StateLost || last == jobstore.StateCanceled
 	mayGoOn := isFirst && (isLost || !m.floor.IsZero() && !m.isNew)
 	waits := m.job.Overlap == Queue || m.job.Overlap == Replace
 	m.spans = slices.Clone(m.spans)
@@ -79,7 +81,7 @@ func (e Due) apply(m Machine) (Machine, Effects) {
 	d.make(m.mode)
 	m.wake, m.blocks = d.wake, d.blocks
 	m.runs = d.runs // with the canceled ones marked
-	effects := Effects{Cancel: d.cancels, Ask: d.asks && !m.asked}
+	effects := Effects{Replace: d.replaced, Cancel: d.cancels, Ask: d.asks && !m.asked}
 	m.asked = m.asked || d.asks
 	if !d.changed && (!m.behind || e.Urgent) {
 		m.lazy = false
@@ -99,7 +101,7 @@ func (e Stored) apply(m Machine) (Machine, Effects) {
 	m.stored = jobstore.Written{At: e.At, State: d.state}
 	m.behind, m.lazy, m.failures = false, false, 0
 	m.failedSince, m.notBefore = time.Time{}, time.Time{}
-	m.floor = time.Time{}
+	m.floor, m.canceled = time.Time{}, d.cancel
 	switch d.state.Plan {
 	case m.job.Plan:
 		m.before = nil
@@ -140,10 +142,11 @@ func (e Failed) apply(m Machine) (Machine, Effects) {
 
 func (e Set) apply(m Machine) (Machine, Effects) {
 	pause, all, trigger := newest(m.pause, e.Pause), newest(m.all, e.All), newest(m.trigger, e.Trigger)
-	if pause == m.pause && all == m.all && trigger == m.trigger {
+	cancel := newest(m.cancel, e.Cancel)
+	if pause == m.pause && all == m.all && trigger == m.trigger && cancel == m.cancel {
 		return m, Effects{}
 	}
-	m.pause, m.all, m.trigger = pause, all, trigger
+	m.pause, m.all, m.trigger, m.cancel = pause, all, trigger, cancel
 	return m.wakeAt(atOnce), Effects{}
 }
 

@@ -18,7 +18,7 @@ func (d *draft) inherit() {
 		case d.m.isOurs(o.ID) || d.isStarting(o.ID):
 		case o.Waits():
 			d.goOn(o)
-		case !unstarted && !d.m.job.AtLeastOnce:
+		case !o.Canceled.IsZero(), !unstarted && !d.m.job.AtLeastOnce:
 			d.loseOne(o)
 		case isPaused(&d.state) && !o.Slot.Manual: // it waits for the end of the pause
 		case !d.m.job.AtLeastOnce && d.isTooOld(o.Slot):
@@ -141,5 +141,9 @@ func (d *draft) lose() {
 
 func (d *draft) loseOne(o jobstore.Open) {
 	d.close(o.ID)
-	d.end(o.Record(jobstore.StateLost, ReasonGone, d.due.Now))
+	state := jobstore.StateLost
+	if !o.Canceled.IsZero() {
+		state = jobstore.StateCanceled
+	}
+	d.end(o.Record(state, ReasonGone, d.due.Now))
 }

@@ -19,6 +19,7 @@ type Machine struct {
 	draft  *draft           // the write under way, which does not change any more; nil: none
 
 	pause, all, trigger jobstore.Setting // the newest that the leader has learned of; all is of all jobs
+	cancel, canceled    jobstore.Setting // the newest request to end runs, and the newest that a stored state has
 	floor               time.Time        // no tick up to here may be opened; zero: no floor
 	isNew               bool             // no node knew the job
 	wasSetBack          bool             // the nodes' clocks were set back before it was prepared
@@ -118,6 +119,11 @@ func (m *Machine) IsOverdue(by time.Time) bool {
 
 // Pause returns the newest pause, or end of one, that the leader has learned of.
 func (m *Machine) Pause() jobstore.Setting { return m.pause }
+
+// Cancel returns the newest request to end runs, and whether a stored state has it.
+func (m *Machine) Cancel() (set jobstore.Setting, applied bool) {
+	return m.cancel, m.cancel == m.canceled
+}
 
 // Ended returns the runs that have returned but whose ends are not stored.
 func (m *Machine) Ended() []Returned { return m.ended }

@@ -23,7 +23,7 @@ func (d *draft) trigger() {
 		}
 		d.open(slot)
 	}
-	d.applied = append(d.applied, Setting{t, true})
+	d.applied = append(d.applied, Setting{Setting: t, IsTrigger: true})
 }
 
 // triggerWaits reports whether the trigger is not decided yet.

@@ -93,7 +93,7 @@ func (w *walk) prepare(b jobstore.Basis) {
 		}
 	}
 	if last := w.m.State().Last; last.State != "" {
-		l.spans = append(l.spans, period{last.ID, last.Start, last.End, last.State != jobstore.StateLost})
+		l.spans = append(l.spans, period{last.ID, last.Start, last.End, last.State != jobstore.StateLost && last.State != jobstore.StateCanceled})
 	}
 }
 
@@ -141,8 +141,8 @@ func (w *walk) due() {
 	was, writing := w.m.State(), w.m.IsWriting() || !l.prepares.IsZero()
 	d := jobmachine.Due{Now: w.now, ID: w.newID(), Token: l.token, Replica: l.process, Urgent: w.chance(50)}
 	effects := w.send(d)
-	if len(effects.Cancel) > 0 {
-		w.logf("(cancels %v)", effects.Cancel)
+	if len(effects.Replace) > 0 {
+		w.logf("(cancels %v)", effects.Replace)
 	}
 	if effects.Ask {
 		w.asked()
@@ -160,17 +160,19 @@ func (w *walk) due() {
 			w.fail("a state that nodes lack is not written")
 		}
 		w.judge(d, was, jobstore.Write{State: was}, false)
-		w.judgeCancels(effects.Cancel, was, d)
+		w.judgeCancels(effects.Replace, was, d)
+		w.judgeEnded(effects.Cancel)
 		w.judgeWake(d)
 		return
 	}
 	fresh := w.judge(d, was, *effects.Write, true)
-	w.judgeCancels(effects.Cancel, effects.Write.State, d)
+	w.judgeCancels(effects.Replace, effects.Write.State, d)
+	w.judgeEnded(effects.Cancel)
 	settles := func(r jobmachine.Returned) bool { // a write that seemed to fail has its end, which is now reported
 		o := find(was.Open, r.ID)
-		return o == nil || o.Returned || o.Waits()
+		return o == nil || o.Returned || o.Waits() || l.cancel != l.canceled
 	}
-	if (!l.behind || d.Urgent) && reflect.DeepEqual(was, effects.Write.State) && !slices.ContainsFunc(l.returned, settles) {
+	if (!l.behind || d.Urgent) && reflect.DeepEqual(was, effects.Write.State) && l.cancel == l.canceled && !slices.ContainsFunc(l.returned, settles) {
 		w.fail("a write changes nothing")
 	}
 	if w.logs {
@@ -181,7 +183,7 @@ func (w *walk) due() {
 	}
 	w.seq++
 	l.writing = &writeUnderWay{at: jobstore.At{Ballot: jobstore.Ballot(l.id), Seq: w.seq}, write: effects.Write, was: was, job: w.job, answer: w.now.Add(w.delay()), fresh: fresh, retries: map[string]int{},
-		settles: slices.Clone(l.returned)}
+		settles: slices.Clone(l.returned), cancel: l.cancel}
 	for _, o := range effects.Write.State.Open {
 		if o.Waits() && find(was.Open, o.ID) == nil { // kept
 			w.unstarted[o.ID] = l.id
@@ -225,6 +227,7 @@ func (w *walk) answer() {
 	}
 	effects := w.send(jobmachine.Stored{Now: w.now, At: p.at})
 	l.behind, l.floor, l.notBefore = false, time.Time{}, time.Time{}
+	l.canceled = p.cancel
 	w.store(p.written())
 	if !reflect.DeepEqual(w.m.State(), p.write.State) {
 		w.fail("what was stored is not what the machine holds")

@@ -15,7 +15,7 @@ func (w *walk) judgeWake(d jobmachine.Due) {
 		w.fail("there is nothing to write, but Wake is %s, lazy=%v", at(at0), lazy)
 	}
 	d.ID = w.newID()
-	if _, effects := jobmachine.Next(w.m, d); effects.Write != nil || effects.Cancel != nil {
+	if _, effects := jobmachine.Next(w.m, d); effects.Write != nil || effects.Replace != nil {
 		w.fail("there was nothing to write, but now there is, at the same instant")
 	}
 	state := w.m.State()
@@ -47,8 +47,8 @@ func (w *walk) judgeQuiet() {
 		w.fail("removed is %v, want %v; the pause is %+v, want %+v", w.m.IsRemoved(), gone, w.m.Pause(), l.pause)
 	}
 	_, effects := jobmachine.Next(w.m, jobmachine.Due{Now: w.now, ID: "quiet", Token: l.token, Replica: l.process})
-	if len(effects.Cancel) > 0 {
-		w.fail("an early Due cancels %v", effects.Cancel)
+	if len(effects.Replace) > 0 {
+		w.fail("an early Due cancels %v", effects.Replace)
 	}
 	if effects.Write == nil {
 		return

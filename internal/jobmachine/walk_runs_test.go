@@ -44,7 +44,7 @@ func (p period) covers(t time.Time) bool {
 // judgeStored judges the effects of a write that was stored.
 func (w *walk) judgeStored(effects jobmachine.Effects, p *writeUnderWay) {
 	l := &w.leader
-	if effects.Write != nil || effects.Cancel != nil {
+	if effects.Write != nil || effects.Replace != nil {
 		w.fail("Stored has effects of Due: %+v", effects)
 	}
 	for _, r := range l.returned {

@@ -93,6 +93,9 @@ func (w *walk) disturb() {
 	case n < 52:
 		w.nodes.trigger = jobstore.Setting{Version: w.version(w.nodes.trigger), On: true, Tie: "aaaaaa"}
 		w.set()
+	case n < 54:
+		l.cancel = jobstore.Setting{Version: w.version(l.cancel), On: true, Tie: "aaaaaa"}
+		w.send(jobmachine.Set{Cancel: l.cancel})
 	case n < 57:
 		l.behind = l.behind || !l.draining
 		w.send(jobmachine.Behind{})

@@ -20,6 +20,8 @@ func (j *judgment) judgeLast() {
 		case jobstore.StateFailed, jobstore.StateLost:
 			want.Failures++
 			want.Last = newest(want.Last, r)
+		case jobstore.StateCanceled:
+			want.Last = newest(want.Last, r)
 		case jobstore.StateInterrupted:
 			if r.Err == jobmachine.ReasonGone {
 				want.Failures++

@@ -46,7 +46,7 @@ func TestNext_KeepsThePromises(t *testing.T) {
 	}
 	t.Logf("%v", counts)
 	for _, what := range []string{
-		"started", "caught up", "waited", "skipped", "missed", "canceled", "deadly", "kept", "lost", "taken over", "unstarted", "lost state",
+		"started", "caught up", "waited", "skipped", "missed", "canceled", "canceled for good", "ended", "deadly", "kept", "lost", "taken over", "unstarted", "lost state",
 		"triggered", "expired", "paused", "pause over", "removed", "changed", "alone", "held", "retried", "retry taken over",
 	} {
 		if *walkEvents >= 50_000 && counts[what] == 0 {

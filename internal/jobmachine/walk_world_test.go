@@ -65,6 +65,8 @@ type leader struct {
 	floor     time.Time // the floor of the basis, until a write is stored
 	pause     jobstore.Setting
 	trigger   jobstore.Setting
+	cancel    jobstore.Setting      // asked for
+	canceled  jobstore.Setting      // the newest that is stored
 	learns    time.Time             // when it learns of the settings; zero: it has
 	runs      []*activeRun          // under way
 	returned  []jobmachine.Returned // runs whose ends are not stored
@@ -88,8 +90,9 @@ type writeUnderWay struct {
 	job     *jobmachine.Job // the job when the write was made
 	answer  time.Time
 	settles []jobmachine.Returned
-	fresh   []jobstore.Open // runs that it opens, or makes go on
-	retries map[string]int  // by ID, the attempts of those that go on
+	cancel  jobstore.Setting // it has
+	fresh   []jobstore.Open  // runs that it opens, or makes go on
+	retries map[string]int   // by ID, the attempts of those that go on
 }
 
 func (p *writeUnderWay) written() jobstore.Written {
@@ -168,7 +171,7 @@ func (w *walk) send(e jobmachine.Event) jobmachine.Effects {
 func (w *walk) sendsOnly(e jobmachine.Event) { w.wantNone(e, w.send(e)) }
 
 func (w *walk) wantNone(e jobmachine.Event, effects jobmachine.Effects) {
-	if effects.Write != nil || effects.Cancel != nil || effects.Start != nil || effects.Report != nil {
+	if effects.Write != nil || effects.Replace != nil || effects.Start != nil || effects.Report != nil {
 		w.fail("%s has effects: %+v", describe(e), effects)
 	}
 }

@@ -79,6 +79,7 @@ func (w *walk) judge(d jobmachine.Due, was jobstore.State, write jobstore.Write,
 		!w.leader.asked.IsZero() || slices.ContainsFunc(j.is.Open, jobstore.Open.Waits)) ||
 		len(j.fresh)+len(j.retried) >= 100 || len(j.is.Open) >= 1000
 	j.judgeModes()
+	j.judgeCanceled()
 	j.judgeEnds()
 	j.judgeInherited()
 	j.judgeLast()
@@ -219,16 +220,26 @@ func (j *judgment) judgeEnds() {
 			}
 			continue
 		}
-		if r.Pause > 0 && (!j.leader.removed || j.leader.draining) {
+		canceled := !o.Canceled.IsZero() && r.State != jobstore.StateOK
+		if r.Pause > 0 && !canceled && j.isHit(*o) { // it waits, and then ends
+			continue
+		}
+		if r.Pause > 0 && !canceled && (!j.leader.removed || j.leader.draining) {
 			j.judgePaused(r, *o, records)
 			continue
 		}
 		state := r.State
-		switch again := r.CutOff && j.job.AtLeastOnce; {
+		again := r.CutOff && j.job.AtLeastOnce && !canceled
+		switch {
+		case canceled:
+			state = jobstore.StateCanceled
 		case again:
 			state = jobstore.StateInterrupted
 		case state == jobstore.StateInterrupted:
 			state = jobstore.StateFailed
+		}
+		if again && j.isHit(*o) && len(records) == 2 && records[1].State == jobstore.StateCanceled { // nobody runs it again
+			records = records[:1]
 		}
 		attempt := max(r.Attempt, o.Attempt)
 		if len(records) != 1 || records[0].State != state || records[0].Attempt != attempt ||
@@ -237,7 +248,8 @@ func (j *judgment) judgeEnds() {
 		}
 		open := find(j.is.Open, r.ID)
 		switch {
-		case r.CutOff && j.job.AtLeastOnce:
+		case again && j.isHit(*o): // nobody runs it again
+		case again:
 			if open == nil || !open.Returned {
 				j.fail("%s was cut off and is not left to the next leader: %+v", r.ID, open)
 			}
@@ -251,6 +263,10 @@ func (j *judgment) judgeEnds() {
 			continue
 		}
 		copied := *before
+		copied.Canceled = o.Canceled // judged before
+		if o == copied {
+			continue
+		}
 		copied.Returned = true
 		if o != copied || !j.hasReturned(o.ID) {
 			j.fail("an open run changes: %+v", o)
@@ -309,6 +325,12 @@ func (j *judgment) isMine(o jobstore.Open) bool {
 func (j *judgment) judgeSettled(o jobstore.Open) {
 	mine := j.isMine(o)
 	records := j.recordsOf(o.ID)
+	if !o.Canceled.IsZero() || j.isHit(o) {
+		if len(records) != 1 || records[0].State != jobstore.StateCanceled {
+			j.fail("%s was canceled, and is settled as %+v", o.ID, records)
+		}
+		return
+	}
 	if o.Waits() {
 		j.judgeGivenUp(o, records)
 		return

@@ -10,8 +10,8 @@ import (
 	"github.com/redlockfx/redlockfx/internal/quorum"
 )
 
-// People want something of a job from any replica: a pause, its end, or a trigger. A majority of nodes keeps that as a request until
-// the leader has stored a state in which it is applied. A newer request of the same kind takes its place.
+// People want something of a job from any replica: a pause, its end, a trigger, or the end of runs. A majority of nodes keeps that as a
+// request until the leader has stored a state in which it is applied. A newer request of the same kind takes its place.
 
 var (
 	// ErrUnknown says that the nodes do not know a job.
@@ -24,6 +24,7 @@ var (
 const (
 	pauseOf   = "p"
 	triggerOf = "t"
+	cancelOf  = "c"
 )
 
 // maxRequests bounds the requests that a node keeps.
@@ -45,6 +46,11 @@ func (s *Store) Trigger(ctx context.Context, job string, origin Origin) (Setting
 	return s.ask(ctx, job, triggerOf, Setting{On: true, Origin: origin})
 }
 
+// Cancel asks for the end of the job's runs that began before. Its results are like those of Pause.
+func (s *Store) Cancel(ctx context.Context, job string, origin Origin) (Setting, error) {
+	return s.ask(ctx, job, cancelOf, Setting{On: true, Origin: origin})
+}
+
 func (s *Store) ask(ctx context.Context, job, kind string, set Setting) (Setting, error) {
 	views, now, err := s.Views(ctx, job)
 	switch {
@@ -58,8 +64,11 @@ func (s *Store) ask(ctx context.Context, job, kind string, set Setting) (Setting
 		return set, fmt.Errorf("job %q: %w", job, ErrRemoved)
 	}
 	v := views[0]
-	last := v.Pause.Version
-	if kind == triggerOf {
+	last := int64(0)
+	switch kind {
+	case pauseOf:
+		last = v.Pause.Version
+	case triggerOf:
 		last = max(v.Trigger.Version, v.State.Manual.UnixMicro())
 	}
 	set.Tie, set.Version = random(3), max(last+1, now.UnixMicro())
@@ -68,7 +77,7 @@ func (s *Store) ask(ctx context.Context, job, kind string, set Setting) (Setting
 	round, cause := quorum.Ask(ctx, q, newCall(askScript, s.keys(s.requestsKey(), s.pastKey(job)), args),
 		func(answers []quorum.Answer[struct{}]) bool { return quorum.IsDecided(q, answers, quorum.Succeeded) })
 	if short, ok := quorum.Collect(q, round.Answers(), quorum.Succeeded); !ok {
-		what := map[string]string{pauseOf: "pause", triggerOf: "trigger"}[kind]
+		what := map[string]string{pauseOf: "pause", triggerOf: "trigger", cancelOf: "cancel"}[kind]
 		return set, short.Of(fmt.Sprintf("%s of %q", what, job), ErrNoQuorum, cause)
 	}
 	return set, nil
@@ -97,7 +106,7 @@ const MaxPast = 20
 // Past is a request that was made.
 type Past struct {
 	Setting
-	IsTrigger bool
+	IsTrigger, IsCancel bool
 }
 
 // Past returns the newest requests for a job, the newest first. If too few nodes answer, the error is [ErrNoQuorum].
@@ -118,9 +127,9 @@ func readPast(r *quorum.Reply) ([]Past, error) { return readList(r, decodePast) 
 
 func decodePast(text string) (Past, error) {
 	kind, setting := text[:min(1, len(text))], text[min(1, len(text)):]
-	if kind != pauseOf && kind != triggerOf {
+	if kind != pauseOf && kind != triggerOf && kind != cancelOf {
 		return Past{}, fmt.Errorf("the past request cannot be read: %.80q", text)
 	}
 	s, err := decodeSetting(setting)
-	return Past{s, kind == triggerOf}, err
+	return Past{s, kind == triggerOf, kind == cancelOf}, err
 }

@@ -77,7 +77,7 @@ func (s *State) append(to []byte) []byte {
 		}
 		w.word("open", o.Slot.encode(), o.ID, number(o.Attempt), number(o.Tries), strconv.FormatUint(o.Token, 10),
 			escape(o.Replica), micros(o.Start), flag(o.Late), flag(o.Returned), timeout,
-			micros(o.NotBefore), number(o.Deaths))
+			micros(o.NotBefore), number(o.Deaths), micros(o.Canceled))
 	}
 	if s.Skipped.State != "" {
 		w.word("skipped", s.Skipped.encode())
@@ -144,7 +144,7 @@ func decodeState(text string) (State, error) {
 			s.Open = append(s.Open, Open{
 				Slot: v.slot(), ID: v.next(), Attempt: v.int(), Tries: v.int(), Token: v.uint(), Replica: v.text(),
 				Start: v.micros(), Late: v.flag(), Returned: v.flag(), Timeout: v.span(v.next()),
-				NotBefore: v.micros(), Deaths: v.int(),
+				NotBefore: v.micros(), Deaths: v.int(), Canceled: v.micros(),
 			})
 		case "skipped":
 			s.Skipped = v.record()

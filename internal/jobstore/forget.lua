@@ -25,7 +25,7 @@ if entry and header and sub(entry, 63, 75) > sub(header, 60, 72) then -- its tic
   redis.call('HSET', jobs, '', sub(header, 1, 59) .. sub(entry, 63, 75) .. sub(header, 73))
 end
 redis.call('HDEL', jobs, ARGV[4])
-redis.call('HDEL', KEYS[3], 'p:' .. ARGV[4], 't:' .. ARGV[4])
+redis.call('HDEL', KEYS[3], 'p:' .. ARGV[4], 't:' .. ARGV[4], 'c:' .. ARGV[4])
 redis.call('ZREM', KEYS[4], ARGV[4])
 redis.call('DEL', KEYS[5], KEYS[6])
 return answer()

@@ -26,9 +26,13 @@ type Polled struct {
 
 // Asked is what people want of a job, and what its leader may have applied already.
 type Asked struct {
-	Job            string
-	Pause, Trigger Setting
+	Job                    string
+	Pause, Trigger, Cancel Setting
 }
+
+// Applied returns a request to end runs for the next Poll, which makes the nodes forget it. Its leader has stored that it is applied.
+// Requests of the other kinds are forgotten by the write that has them.
+func (a *Asked) Applied() Vain { return Vain{a.Job, cancelOf + ":" + a.Job, a.Cancel.encode()} }
 
 // Vain is a request that did not reach enough nodes.
 type Vain struct{ Job, field, text string }
@@ -87,15 +91,18 @@ func (p *Polled) count(q *quorum.Quorum, answers []quorum.Answer[polled], taken 
 				asked[job] = &Asked{Job: job}
 			}
 			held := p.judge(q, answers, field, taken, now)
-			if kind == pauseOf {
+			switch kind {
+			case pauseOf:
 				asked[job].Pause = held
-			} else {
+			case triggerOf:
 				asked[job].Trigger = held
+			case cancelOf:
+				asked[job].Cancel = held
 			}
 		}
 	}
 	for _, a := range slices.SortedFunc(maps.Values(asked), func(a, b *Asked) int { return strings.Compare(a.Job, b.Job) }) {
-		if a.Pause.Version != 0 || a.Trigger.Version != 0 {
+		if a.Pause.Version != 0 || a.Trigger.Version != 0 || a.Cancel.Version != 0 {
 			p.Asked = append(p.Asked, *a)
 		}
 	}

@@ -100,6 +100,8 @@ type Open struct {
 	// NotBefore is when the next attempt of a run may begin. Until then it is under way in no process. Zero: it is under way.
 	NotBefore time.Time
 	Deaths    int // how many processes have ended without a known end of this slot's run
+	// Canceled is when somebody asked to end the run; zero: nobody has. It is not repeated.
+	Canceled time.Time
 }
 
 // Waits reports whether the run waits for its next attempt.
@@ -126,6 +128,8 @@ const (
 	StateLost    = "lost"
 	StateMissed  = "missed"
 	StateSkipped = "skipped"
+	// StateCanceled is a run that somebody has ended.
+	StateCanceled = "canceled"
 	// StateInterrupted is a run whose process is gone, or that was cut off because its leader stopped or lost its lease. The next leader runs it again.
 	StateInterrupted = "interrupted"
 )
