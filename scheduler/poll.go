@@ -11,7 +11,7 @@ import (
 // polls is the state of the leader's polls. With them it learns of pauses and triggers, and of nodes that have lost their state.
 type polls struct {
 	running bool
-	done    bool      // a poll was answered: what people had asked for before the term is known
+	done    bool      // a majority has answered: what people had asked for before the term is known
 	at      time.Time // when the next poll is due; zero: at once
 	noticed bool      // a notice has set at
 	pace    retry.Pace
@@ -49,9 +49,9 @@ func (l *loop) poll() time.Duration {
 		return pause
 	}
 	p.running, p.noticed, p.at = true, false, time.Now().Add(l.s.pollEvery())
-	ballot, settled, vain, ctx := l.ballot.Ballot, l.isSettled(), p.vain, l.asking()
+	ballot, settled, quick, vain, ctx := l.ballot.Ballot, l.isSettled(), !p.done, p.vain, l.asking()
 	l.work.Go(func() { // ends by the node timeout; lead waits for it
-		found, err := l.s.store.Poll(ctx, ballot, settled, vain)
+		found, err := l.s.store.Poll(ctx, ballot, settled, quick, vain)
 		l.inbox.post(func() { l.polled(found, err) })
 	})
 	return maxPoll
@@ -61,9 +61,9 @@ func (l *loop) poll() time.Duration {
 func (l *loop) polled(found jobstore.Polled, err error) {
 	p := &l.polls
 	p.running, p.vain = false, nil
-	if p.unsure++; !found.Unsure && (err == nil || p.done) {
+	if p.unsure++; !found.Unsure && p.done {
 		p.unsure = 0
-	} else { // also until a first poll is answered
+	} else { // also after the first one, which waits for a majority only, and until it is answered
 		p.soon(unsureBackoff.After(p.unsure))
 	}
 	p.done = p.done || err == nil

@@ -75,7 +75,7 @@ func TestAsk_WhatIsCutShortHasNoResult(t *testing.T) {
 			return err
 		},
 		"poll": func(ctx context.Context, w *writer) error { // the third node would count as one that does not serve the leader
-			found, err := w.Poll(ctx, w.ballot, true, nil)
+			found, err := w.Poll(ctx, w.ballot, true, false, nil)
 			if len(found.Serving) > 0 {
 				t.Errorf("nodes %v serve the leader", found.Serving)
 			}
@@ -121,7 +121,7 @@ func TestPoll_ReturnsWhatIsAskedAndWhoLostIt(t *testing.T) {
 		time.Sleep(timeout)
 		poll := func(asked, unserved int) jobstore.Polled {
 			t.Helper()
-			p, err := a.Poll(t.Context(), a.ballot, false, nil)
+			p, err := a.Poll(t.Context(), a.ballot, false, false, nil)
 			if err != nil || len(p.Asked) != asked || len(p.Unserved) != unserved || p.Fenced != nil || p.Unsure {
 				t.Errorf("Poll returns %+v, %v", p, err)
 			}
@@ -149,7 +149,7 @@ func TestPoll_ReturnsWhatIsAskedAndWhoLostIt(t *testing.T) {
 		time.Sleep(jobstore.Ahead + time.Second)
 		b.mustPrepare()
 		time.Sleep(timeout)
-		p, err := a.Poll(t.Context(), a.ballot, false, nil)
+		p, err := a.Poll(t.Context(), a.ballot, false, false, nil)
 		want.Err(t, err, jobstore.ErrNoQuorum)
 		if p.Fenced == nil || p.Fenced.Header.Promised != b.ballot {
 			t.Errorf("after another ballot was promised, Poll returns %+v", p)
@@ -163,17 +163,17 @@ func TestPoll_ARequestInVainIsForgotten(t *testing.T) {
 		a := c.stored()
 		set := jobstore.Setting{Version: time.Now().UnixMicro(), Tie: "00000a", On: true}
 		c.Node(0).HSet("{redlock}:requests:x", "p:"+job, set.Text())
-		p, err := a.Poll(t.Context(), a.ballot, true, nil)
+		p, err := a.Poll(t.Context(), a.ballot, true, false, nil)
 		if err != nil || !p.Unsure || len(p.Vain) > 0 || len(p.Asked) > 0 {
 			t.Errorf("at first: %+v, %v", p, err)
 		}
 		time.Sleep(11 * time.Second)
-		p, err = a.Poll(t.Context(), a.ballot, true, nil)
+		p, err = a.Poll(t.Context(), a.ballot, true, false, nil)
 		if err != nil || p.Unsure || len(p.Vain) != 1 || len(p.Asked) > 0 {
 			t.Errorf("later: %+v, %v", p, err)
 		}
 		c.Node(0).HSet("{redlock}:requests:x", "t:"+job, set.Text()) // another one stays
-		if _, err = a.Poll(t.Context(), a.ballot, true, p.Vain); err != nil {
+		if _, err = a.Poll(t.Context(), a.ballot, true, false, p.Vain); err != nil {
 			t.Error(err)
 		}
 		if fields, _ := c.Node(0).HKeys("{redlock}:requests:x"); len(fields) != 1 || fields[0] != "t:"+job {
@@ -198,7 +198,7 @@ func TestPoll_WhatAMajorityMayHaveIsAsked(t *testing.T) {
 				set := jobstore.Setting{Version: time.Now().UnixMicro(), Tie: "00000a", On: true}
 				c.Node(0).HSet("{redlock}:requests:x", "p:"+job, set.Text())
 				harm(c, a)
-				p, err := a.Poll(t.Context(), a.ballot, false, nil)
+				p, err := a.Poll(t.Context(), a.ballot, false, false, nil)
 				if err != nil || len(p.Asked) != 1 || p.Asked[0].Pause != set {
 					t.Errorf("%+v, %v", p, err)
 				}

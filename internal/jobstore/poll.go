@@ -41,16 +41,19 @@ type Vain struct{ Job, field, text string }
 const soon = 10 * time.Second
 
 // Poll records on the nodes that their leader is alive, and whether it has written all of its jobs under the ballot. It returns what
-// people want of the jobs, and makes the nodes forget requests in vain. Poll waits for all nodes. Otherwise nobody would notice that a
-// node has lost its state if it is always the last to answer. If too few nodes answer, the error is [ErrNoQuorum]. If ctx ends first,
+// people want of the jobs, and makes the nodes forget requests in vain. Poll waits for all nodes; with quick, a majority with the same
+// requests is enough. Otherwise nobody would notice that a node has lost its state if it is always the last to answer. If too few nodes answer, the error is [ErrNoQuorum]. If ctx ends first,
 // there is no result: a node that did not have the time to answer is not one that serves nobody.
-func (s *Store) Poll(ctx context.Context, b Ballot, settled bool, vain []Vain) (all Polled, err error) {
+func (s *Store) Poll(ctx context.Context, b Ballot, settled, quick bool, vain []Vain) (all Polled, err error) {
 	args := append(slices.Clip(s.leading), string(b), cmp.Or(flag(settled), "0"))
 	for _, v := range vain {
 		args = append(args, v.field, v.text)
 	}
 	q := s.config.Quorum
-	round, cause := quorum.Ask(ctx, q, newCall(pollScript, s.keys(s.namesKey(), s.requestsKey()), args), quorum.AllOver)
+	round, cause := quorum.Ask(ctx, q, newCall(pollScript, s.keys(s.namesKey(), s.requestsKey()), args), func(answers []quorum.Answer[polled]) bool {
+		return quorum.AllOver(answers) || quick && quorum.IsDecided(q, answers, quorum.Succeeded) &&
+			quorum.AreAlike(answers, func(a, b *polled) bool { return maps.Equal(a.requests, b.requests) })
+	})
 	if cause != nil {
 		return all, quorum.CutShort("poll", cause)
 	}
