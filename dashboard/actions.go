@@ -25,6 +25,7 @@ var actions = []action{
 	{"pause", (*scheduler.Scheduler).Pause},
 	{"resume", (*scheduler.Scheduler).Resume},
 	{"trigger", (*scheduler.Scheduler).Trigger},
+	{"cancel", (*scheduler.Scheduler).Cancel},
 	{"pauseall", onAll((*scheduler.Scheduler).PauseAll)},
 	{"resumeall", onAll((*scheduler.Scheduler).ResumeAll)},
 }
@@ -116,6 +117,8 @@ func (p *page) try(a action, r *http.Request, parsed error, job string) (who str
 	switch err := a.do(p.scheduler, r.Context(), job, scheduler.By(who)); {
 	case errors.Is(err, scheduler.ErrUnknownJob), errors.Is(err, scheduler.ErrName):
 		return who, http.StatusNotFound, err
+	case errors.Is(err, scheduler.ErrNotRunning):
+		return who, http.StatusConflict, err
 	case err != nil:
 		return who, http.StatusServiceUnavailable, err
 	}

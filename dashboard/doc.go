@@ -12,7 +12,7 @@
 //
 // The handler opens no port and knows no users. Put it behind whatever protects the service's other pages, or see the
 // example of basic authentication. The page is read-only unless you pass [AllowActions] a function that decides who
-// may act. Only users who may act see the buttons to pause, resume and trigger jobs, one or all. An action must be a POST
+// may act. Only users who may act see the buttons to pause, resume, trigger and cancel jobs. An action must be a POST
 // request. A browser can send it only from this page ([http.CrossOriginProtection]).
 //
 // Each action is logged with its user, their address and the outcome, even if it was refused. The logger is that of

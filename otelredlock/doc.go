@@ -46,7 +46,7 @@
 // call. server.address is the node as the Locker names it, with its port. A node is guarded while it grants nothing
 // because it may have lost a lease.
 //
-// Outcomes of runs are ok, error, panic, timeout, lost_lease and skipped. timeout means that the error reports an
+// Outcomes of runs are ok, error, panic, timeout, lost_lease, skipped and canceled. timeout means that the error reports an
 // exceeded deadline: the job's Timeout, or one that Run has set itself. lost_lease is a run that failed after the lease
 // was lost, or whose end is unknown. If the process that lost the lease still lives, both it and the next leader may
 // count the run. A run is counted when it ends. Its duration includes its retries, and its lag is the time from the

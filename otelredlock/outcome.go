@@ -23,12 +23,13 @@ const (
 	timeout
 	lostLease
 	skipped
+	canceled
 
 	outcomes
 )
 
 func (o outcome) String() string {
-	return [...]string{"ok", "error", "panic", "timeout", "lost_lease", "skipped"}[o]
+	return [...]string{"ok", "error", "panic", "timeout", "lost_lease", "skipped", "canceled"}[o]
 }
 
 // outcomeOf returns the outcome of a whole run. A record has only the text of the error, which includes the cause of
@@ -41,6 +42,8 @@ func outcomeOf(r scheduler.Record, isPanic bool) outcome {
 		return lostLease
 	case r.State == scheduler.StateSkipped:
 		return skipped
+	case r.State == scheduler.StateCanceled:
+		return canceled
 	case isPanic:
 		return panicked
 	case strings.Contains(r.Err, context.DeadlineExceeded.Error()), strings.Contains(r.Err, "the job's timeout of "):
@@ -58,6 +61,8 @@ func outcomeIn(ctx context.Context, err error, isPanic bool) outcome {
 		return ok
 	case errors.Is(cause, election.ErrLost):
 		return lostLease
+	case errors.Is(cause, scheduler.ErrCanceled):
+		return canceled
 	case isPanic:
 		return panicked
 	case errors.Is(cause, context.DeadlineExceeded), errors.Is(err, context.DeadlineExceeded):

@@ -84,7 +84,7 @@ func (c *Client) Hooks() scheduler.Hooks {
 				c.add(event{succeeded, r.Job, id(r.Key()), r.Err})
 			case scheduler.StateFailed, scheduler.StateLost:
 				c.add(event{failed, r.Job, id(r.Key()), fmt.Sprintf("%s: %s", r.State, r.Err)})
-			case scheduler.StateSkipped, scheduler.StateInterrupted:
+			case scheduler.StateSkipped, scheduler.StateInterrupted, scheduler.StateCanceled:
 				c.add(event{noted, r.Job, id(r.Key()), fmt.Sprintf("%s: %s", r.State, r.Err)})
 			}
 		},

@@ -9,5 +9,5 @@
 // seconds. At most 256 wait. If more come, the oldest start is dropped, or the oldest end if no start waits.
 //
 // A failed or lost run and missed ticks are failures. A tick that was skipped because a run was under way is no failure,
-// and neither is an interrupted run, which the next leader runs again: only Healthchecks has a word for these.
+// and neither is a canceled run, or an interrupted one, which the next leader runs again: only Healthchecks has a word for these.
 package checkin

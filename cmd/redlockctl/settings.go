@@ -23,6 +23,7 @@ func (p *program) settingCommands() []*cobra.Command {
 		do                func(*scheduler.Scheduler, context.Context, string, ...scheduler.ChangeOption) error
 	}{
 		{"trigger", "Run a job now, on the leader", "is triggered", (*scheduler.Scheduler).Trigger},
+		{"cancel", "End the runs of a job that are under way, and do not repeat them", "is asked to end", (*scheduler.Scheduler).Cancel},
 		{"pause", "Stop running the ticks of a job, on all replicas", "is paused", (*scheduler.Scheduler).Pause},
 		{"resume", "End a pause", "is resumed", (*scheduler.Scheduler).Resume},
 		{"pause-all", "Stop running the ticks of all jobs, also of those that are added later", "all jobs are paused", onAll((*scheduler.Scheduler).PauseAll)},
