@@ -42,11 +42,16 @@ func (s *Scheduler) TriggerAndWait(ctx context.Context, job string, opts ...Chan
 	if err != nil {
 		return Record{}, err
 	}
+	return s.await(ctx, job, "triggered", func(v *jobstore.View, now time.Time) Record { return triggered(v, set.At(), now) })
+}
+
+// await waits until a run has ended that find returns from what the nodes know of a job.
+func (s *Scheduler) await(ctx context.Context, job, what string, find func(v *jobstore.View, now time.Time) Record) (Record, error) {
 	var known Record
 	state := "no leader has started it"
 	for n := 1; ; n++ {
 		if err := s.pollPause(ctx, job, n); err != nil {
-			return known, fmt.Errorf("scheduler: the triggered run of %q has not ended: %s: %w", job, state, err)
+			return known, fmt.Errorf("scheduler: the %s run of %q has not ended: %s: %w", what, job, state, err)
 		}
 		views, now, err := s.store.Views(ctx, job)
 		switch {
@@ -54,12 +59,12 @@ func (s *Scheduler) TriggerAndWait(ctx context.Context, job string, opts ...Chan
 			state = fmt.Sprintf("the nodes could not be asked: %v", err)
 			continue
 		case len(views) == 0 || views[0].State.Removed:
-			return known, fmt.Errorf("%w: %q: it was removed, and its triggered run with it", ErrUnknownJob, job)
+			return known, fmt.Errorf("%w: %q: it was removed, and its %s run with it", ErrUnknownJob, job, what)
 		case views[0].Err != nil:
 			state = views[0].Err.Error()
 			continue
 		}
-		known = triggered(&views[0], set.At(), now)
+		known = find(&views[0], now)
 		switch {
 		case known.State == StateRunning:
 			state = fmt.Sprintf("it runs on %q", known.Replica)
@@ -103,7 +108,7 @@ func triggered(v *jobstore.View, at, now time.Time) (first Record) {
 		}
 	}
 	for _, o := range v.State.Open {
-		if o.Slot.Manual {
+		if o.Slot.Manual && !o.Slot.Again {
 			r := runningOf(v.Job, o, now)
 			if o.Returned {
 				r.State = StateInterrupted

@@ -15,10 +15,11 @@ import (
 // Change is what a person asked for.
 type Change struct {
 	Job    string    // empty for all jobs
-	What   string    // "pause", "resume", "trigger", "cancel", "pause all" or "resume all"
+	What   string    // "pause", "resume", "trigger", "rerun", "cancel", "pause all" or "resume all"
 	By     string    // who made the change, from [By]; empty if not given
 	Reason string    // from [Because]; empty if not given
 	Until  time.Time // when the pause ends by itself, from [Until]; zero: it does not
+	Tick   time.Time // that is to run again; zero: the change is no rerun
 	From   string    // the replica that made the call
 	At     time.Time
 }
@@ -109,6 +110,8 @@ func changeOf(job string, s jobstore.Past) Change {
 		c.What = "trigger"
 	case s.IsCancel:
 		c.What = "cancel"
+	case !s.Rerun.IsZero():
+		c.What, c.Tick = "rerun", s.Rerun
 	case s.On:
 		c.What = "pause"
 	}
@@ -123,6 +126,9 @@ func (l *loop) reportChange(job string, s jobmachine.Setting) {
 	c := changeOf(job, s)
 	fields := []zap.Field{zap.String("job", c.Job), zap.String("what", c.What), zap.String("by", c.By), zap.String("reason", c.Reason),
 		zap.String("from", c.From), zap.Time("asked", c.At)}
+	if !c.Tick.IsZero() {
+		fields = append(fields, zap.Time("tick", c.Tick))
+	}
 	if !c.Until.IsZero() {
 		fields = append(fields, zap.Time("until", c.Until))
 	}

@@ -91,6 +91,9 @@ func (s *Scheduler) request(ctx context.Context, what, job string, ask asker, op
 		return set, err
 	}
 	c := changeOf(job, jobstore.Past{Setting: set, IsTrigger: what == "trigger", IsCancel: what == "cancel"})
+	if what == "rerun" {
+		c.What = what
+	}
 	s.log.Info("change stored, the leader will apply it", zap.String("what", c.What), zap.String("job", c.Job), zap.String("by", c.By),
 		zap.String("reason", c.Reason), zap.String("from", c.From))
 	return set, nil

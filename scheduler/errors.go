@@ -15,6 +15,10 @@ var (
 	ErrJobInUse = errors.New("scheduler: the leader has the job")
 	// ErrNotRunning says that the job has no run to cancel.
 	ErrNotRunning = errors.New("scheduler: no run is under way")
+	// ErrNotTick says that an instant is no tick of the job's present spec, or too long ago.
+	ErrNotTick = errors.New("scheduler: not a tick")
+	// ErrNotSettled says that a tick has not come, or has not been decided, or that a run of it is under way.
+	ErrNotSettled = errors.New("scheduler: not settled")
 	// ErrCanceled is the cause of a run's context after [Scheduler.Cancel].
 	ErrCanceled = errors.New("scheduler: canceled")
 	// ErrReplaced is the cause of a run's context if the next tick came and the job's overlap is [Replace].

@@ -75,10 +75,15 @@ func (l *loop) polled(found jobstore.Polled, err error) {
 	}
 	for _, asked := range found.Asked {
 		e := l.entries[asked.Job]
-		l.apply(e, jobmachine.Set{Pause: asked.Pause, Trigger: asked.Trigger, Cancel: asked.Cancel})
+		l.apply(e, jobmachine.Set{Pause: asked.Pause, Trigger: asked.Trigger, Cancel: asked.Cancel, Reruns: asked.Reruns})
+		for _, r := range asked.Reruns {
+			if e != nil && e.machine.HasRerun(r) {
+				p.vain = append(p.vain, asked.Rerun(r))
+			}
+		}
 		if e != nil && asked.Cancel.Version != 0 {
 			if newest, applied := e.machine.Cancel(); applied && !asked.Cancel.IsNewer(newest) {
-				p.vain = append(p.vain, asked.Applied())
+				p.vain = append(p.vain, asked.Canceled())
 			}
 		}
 	}

@@ -14,14 +14,15 @@ type Run struct {
 	Tick     time.Time // the planned instant, in UTC; for a triggered run, when it was triggered
 	Token    uint64    // the fencing token of the term
 	Attempt  int       // number of the attempt at this tick, from 1; includes retries and the runs of earlier leaders
-	Manual   bool      // started by Trigger
+	Manual   bool      // started by Trigger or Rerun
+	Rerun    bool      // started by Rerun: Tick is a tick that was settled before
 	CaughtUp bool      // starts late because nobody led, or too few nodes answered
 }
 
 // Key identifies the tick: the job's name, @ and the Unix time in milliseconds, as in "job@1700000000000". A triggered run has an
-// m and microseconds instead, as in "job@m1700000000000000". The key is the same on every replica and in every attempt, so it can
+// m and microseconds instead, as in "job@m1700000000000000"; a rerun has the key of its tick. The key is the same on every replica and in every attempt, so it can
 // serve as an idempotency key.
-func (r Run) Key() string { return jobmachine.Key(r.Job, r.Tick, r.Manual) }
+func (r Run) Key() string { return jobmachine.Key(r.Job, r.Tick, r.Manual && !r.Rerun) }
 
 // State says what became of a tick.
 type State string
@@ -64,7 +65,8 @@ type Record struct {
 func recordOf(job string, r jobstore.Record) Record {
 	return Record{
 		Run: Run{
-			Job: job, Tick: r.Slot.At, Token: r.Token, Attempt: r.Attempt, Manual: r.Slot.Manual, CaughtUp: r.Late,
+			Job: job, Tick: r.Slot.At, Token: r.Token, Attempt: r.Attempt, Manual: r.Slot.Manual, Rerun: r.Slot.Again,
+			CaughtUp: r.Late,
 		},
 		ID: r.ID, Replica: r.Replica, State: State(r.State), Start: r.Start, End: r.End, Err: r.Err,
 		Ticks: r.Ticks, From: r.From,

@@ -66,7 +66,8 @@ func (r *runner) start(j *job, s jobmachine.Start, now time.Time) {
 	}
 	a := &active{
 		Run: Run{
-			Job: j.Name, Tick: o.Slot.At, Token: o.Token, Attempt: o.Attempt, Manual: o.Slot.Manual, CaughtUp: o.Late,
+			Job: j.Name, Tick: o.Slot.At, Token: o.Token, Attempt: o.Attempt, Manual: o.Slot.Manual, Rerun: o.Slot.Again,
+			CaughtUp: o.Late,
 		},
 		id: o.ID, job: j, tries: o.Tries, took: took, opened: opened, wait: wait, since: time.Now().Add(wait), cancel: cancel,
 	}

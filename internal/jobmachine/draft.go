@@ -81,6 +81,7 @@ func (d *draft) make(in mode) {
 		d.missUnknown(in)
 		d.trigger()
 		d.keepTrigger()
+		d.rerunTicks()
 		d.inherit()
 		d.ticks()
 	}
@@ -200,8 +201,12 @@ func (d *draft) row(r jobstore.Record) {
 	d.keepSkipped()
 	d.records = append(d.records, r)
 	d.report = append(d.report, r)
-	if r.Slot.Manual && r.State != jobstore.StateInterrupted {
+	switch {
+	case r.State == jobstore.StateInterrupted: // its run goes on
+	case r.Slot.Manual && !r.Slot.Again:
 		d.state.ByHand = newer(d.state.ByHand, r)
+	default:
+		d.endRerun(r)
 	}
 }
 

@@ -46,7 +46,10 @@ type Stored struct {
 type Failed struct{ Now, Retry time.Time }
 
 // Set has the settings that the leader has learned of. All is a pause of all jobs, or its end.
-type Set struct{ Pause, All, Trigger, Cancel jobstore.Setting }
+type Set struct {
+	Pause, All, Trigger, Cancel jobstore.Setting
+	Reruns                      []jobstore.Rerun
+}
 
 // Returned says that a run of this process has returned.
 type Returned struct {

@@ -108,6 +108,7 @@ func (e Stored) apply(m Machine) (Machine, Effects) {
 	case d.m.job.Plan: // the job changed while the write was under way
 		m.before = d.m.job.Schedule
 	}
+	m.reruns = slices.DeleteFunc(slices.Clone(m.reruns), m.HasRerun)
 	m.ended = slices.DeleteFunc(slices.Clone(m.ended), func(r Returned) bool { return slices.Contains(d.settled, r.ID) })
 	m.lazy = len(m.ended) > 0
 	m.runs = slices.Clone(m.runs)
@@ -143,10 +144,16 @@ func (e Failed) apply(m Machine) (Machine, Effects) {
 func (e Set) apply(m Machine) (Machine, Effects) {
 	pause, all, trigger := newest(m.pause, e.Pause), newest(m.all, e.All), newest(m.trigger, e.Trigger)
 	cancel := newest(m.cancel, e.Cancel)
-	if pause == m.pause && all == m.all && trigger == m.trigger && cancel == m.cancel {
+	reruns := slices.Clone(m.reruns)
+	for _, r := range e.Reruns {
+		if !m.HasRerun(r) && !slices.Contains(reruns, r) {
+			reruns = append(reruns, r)
+		}
+	}
+	if pause == m.pause && all == m.all && trigger == m.trigger && cancel == m.cancel && len(reruns) == len(m.reruns) {
 		return m, Effects{}
 	}
-	m.pause, m.all, m.trigger, m.cancel = pause, all, trigger, cancel
+	m.pause, m.all, m.trigger, m.cancel, m.reruns = pause, all, trigger, cancel, reruns
 	return m.wakeAt(atOnce), Effects{}
 }
 

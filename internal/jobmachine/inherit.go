@@ -116,6 +116,9 @@ func (d *draft) isLate(slot jobstore.Slot) bool {
 
 // isTooOld reports whether a slot has waited too long to run for the first time.
 func (d *draft) isTooOld(slot jobstore.Slot) bool {
+	if slot.Again {
+		return false // it was asked for within the hour
+	}
 	if slot.Manual {
 		return d.due.Now.Sub(slot.At) > triggerExpires
 	}

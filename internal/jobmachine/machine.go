@@ -20,6 +20,7 @@ type Machine struct {
 
 	pause, all, trigger jobstore.Setting // the newest that the leader has learned of; all is of all jobs
 	cancel, canceled    jobstore.Setting // the newest request to end runs, and the newest that a stored state has
+	reruns              []jobstore.Rerun // requests to run ticks again that no stored state has
 	floor               time.Time        // no tick up to here may be opened; zero: no floor
 	isNew               bool             // no node knew the job
 	wasSetBack          bool             // the nodes' clocks were set back before it was prepared
@@ -123,6 +124,13 @@ func (m *Machine) Pause() jobstore.Setting { return m.pause }
 // Cancel returns the newest request to end runs, and whether a stored state has it.
 func (m *Machine) Cancel() (set jobstore.Setting, applied bool) {
 	return m.cancel, m.cancel == m.canceled
+}
+
+// HasRerun reports whether the stored state has a request to run a tick again.
+func (m *Machine) HasRerun(r jobstore.Rerun) bool {
+	return slices.ContainsFunc(m.stored.State.Reruns, func(other jobstore.Rerun) bool {
+		return other.Tick.Equal(r.Tick) && !r.IsNewer(other.Setting)
+	})
 }
 
 // Ended returns the runs that have returned but whose ends are not stored.

@@ -43,11 +43,15 @@ func (d *draft) keepTrigger() {
 
 // refuse records that a triggered run does not take place.
 func (d *draft) refuse(slot jobstore.Slot, state, reason string) {
-	d.state.Manual = later(d.state.Manual, slot.At)
+	if !slot.Again {
+		d.state.Manual = later(d.state.Manual, slot.At)
+	}
 	r := jobstore.Record{
 		Slot: slot, State: state, Err: reason, Token: d.due.Token, Replica: d.due.Replica, Start: d.due.Now, End: d.due.Now,
 	}
-	d.notRun(r)
+	if !slot.Again { // a tick that does not run again has had its own outcome
+		d.notRun(r)
+	}
 	d.row(r)
 	d.changed = true
 }

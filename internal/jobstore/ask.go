@@ -6,6 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
+	"strings"
+	"time"
 
 	"github.com/redlockfx/redlockfx/internal/quorum"
 )
@@ -25,6 +28,7 @@ const (
 	pauseOf   = "p"
 	triggerOf = "t"
 	cancelOf  = "c"
+	rerunOf   = "r" // with the tick, as in r1700000000000/
 )
 
 // maxRequests bounds the requests that a node keeps.
@@ -51,6 +55,23 @@ func (s *Store) Cancel(ctx context.Context, job string, origin Origin) (Setting,
 	return s.ask(ctx, job, cancelOf, Setting{On: true, Origin: origin})
 }
 
+// Rerun asks for another run of a tick. Its results are like those of Pause.
+func (s *Store) Rerun(ctx context.Context, job string, tick time.Time, origin Origin) (Setting, error) {
+	return s.ask(ctx, job, kindOf(tick), Setting{On: true, Origin: origin})
+}
+
+func kindOf(rerun time.Time) string { return rerunOf + millis(rerun) + "/" }
+
+// tickOf returns the tick of a kind of rerun, and what follows it. It returns false if it is not of that kind.
+func tickOf(kind string) (tick time.Time, rest string, ok bool) {
+	text, rest, ok := strings.Cut(strings.TrimPrefix(kind, rerunOf), "/")
+	ms, err := strconv.ParseInt(text, 10, 64)
+	if !ok || err != nil || !strings.HasPrefix(kind, rerunOf) || ms <= 0 || ms > maxNumber/1000 {
+		return tick, "", false
+	}
+	return time.UnixMilli(ms).UTC(), rest, true
+}
+
 func (s *Store) ask(ctx context.Context, job, kind string, set Setting) (Setting, error) {
 	views, now, err := s.Views(ctx, job)
 	switch {
@@ -70,6 +91,12 @@ func (s *Store) ask(ctx context.Context, job, kind string, set Setting) (Setting
 		last = v.Pause.Version
 	case triggerOf:
 		last = max(v.Trigger.Version, v.State.Manual.UnixMicro())
+	default:
+		for _, r := range v.State.Reruns {
+			if kindOf(r.Tick) == kind {
+				last = r.Version
+			}
+		}
 	}
 	set.Tie, set.Version = random(3), max(last+1, now.UnixMicro())
 	args := append(slices.Clip(s.asking), job, kind, set.encode(), s.Channel(), maxRequests)
@@ -78,6 +105,7 @@ func (s *Store) ask(ctx context.Context, job, kind string, set Setting) (Setting
 		func(answers []quorum.Answer[struct{}]) bool { return quorum.IsDecided(q, answers, quorum.Succeeded) })
 	if short, ok := quorum.Collect(q, round.Answers(), quorum.Succeeded); !ok {
 		what := map[string]string{pauseOf: "pause", triggerOf: "trigger", cancelOf: "cancel"}[kind]
+		what = cmp.Or(what, "rerun")
 		return set, short.Of(fmt.Sprintf("%s of %q", what, job), ErrNoQuorum, cause)
 	}
 	return set, nil
@@ -107,6 +135,7 @@ const MaxPast = 20
 type Past struct {
 	Setting
 	IsTrigger, IsCancel bool
+	Rerun               time.Time // the tick that is to run again; zero: it is no such request
 }
 
 // Past returns the newest requests for a job, the newest first. If too few nodes answer, the error is [ErrNoQuorum].
@@ -126,10 +155,14 @@ func (s *Store) Past(ctx context.Context, job string) ([]Past, error) {
 func readPast(r *quorum.Reply) ([]Past, error) { return readList(r, decodePast) }
 
 func decodePast(text string) (Past, error) {
+	if tick, setting, ok := tickOf(text); ok {
+		s, err := decodeSetting(setting)
+		return Past{Setting: s, Rerun: tick}, err
+	}
 	kind, setting := text[:min(1, len(text))], text[min(1, len(text)):]
 	if kind != pauseOf && kind != triggerOf && kind != cancelOf {
 		return Past{}, fmt.Errorf("the past request cannot be read: %.80q", text)
 	}
 	s, err := decodeSetting(setting)
-	return Past{s, kind == triggerOf, kind == cancelOf}, err
+	return Past{Setting: s, IsTrigger: kind == triggerOf, IsCancel: kind == cancelOf}, err
 }

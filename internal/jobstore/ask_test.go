@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"reflect"
 	"testing"
 	"time"
 
@@ -131,7 +132,7 @@ func TestPoll_ReturnsWhatIsAskedAndWhoLostIt(t *testing.T) {
 		for n, name := range []string{"x", "y"} {
 			set, err := b.Pause(t.Context(), name, jobstore.Origin{By: "b", From: "here"})
 			time.Sleep(timeout)
-			if p := poll(n+1, 0); err != nil || p.Asked[n] != (jobstore.Asked{Job: name, Pause: set}) {
+			if p := poll(n+1, 0); err != nil || !reflect.DeepEqual(p.Asked[n], jobstore.Asked{Job: name, Pause: set}) {
 				t.Errorf("%v, and Poll returns %+v", err, p)
 			}
 		}

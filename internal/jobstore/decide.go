@@ -179,7 +179,7 @@ func onlyEnds(s, older State) bool {
 		}
 	}
 	older.Open, older.Waits, older.Skipped, older.Last, older.LastOK = s.Open, s.Waits, s.Skipped, s.Last, s.LastOK
-	older.ByHand, older.Failures = s.ByHand, s.Failures
+	older.ByHand, older.Failures, older.Reruns = s.ByHand, s.Failures, s.Reruns
 	return bytes.Equal(s.append(nil), older.append(nil))
 }
 

@@ -91,6 +91,9 @@ func (s *State) append(to []byte) []byte {
 	if s.ByHand.State != "" {
 		w.word("byhand", s.ByHand.encode())
 	}
+	for _, r := range s.Reruns {
+		w.word("rerun", fmt.Sprintf("%016d%s", r.Version, r.Tie), millis(r.Tick), escape(r.Outcome.encode()))
+	}
 	if s.Failures != 0 {
 		w.word("failures", strconv.Itoa(s.Failures))
 	}
@@ -154,6 +157,10 @@ func decodeState(text string) (State, error) {
 			s.LastOK = v.record()
 		case "byhand":
 			s.ByHand = v.record()
+		case "rerun":
+			var r Rerun
+			r, v.err = decodeRerun(&v)
+			s.Reruns = append(s.Reruns, r)
 		case "failures":
 			s.Failures = v.int()
 		case "removed":
@@ -233,8 +240,26 @@ func decodeSetting(text string) (Setting, error) {
 	return s, v.err
 }
 
+func decodeRerun(v *values) (r Rerun, err error) {
+	version := v.next()
+	if len(version) != settingLen {
+		return r, fmt.Errorf("the version %.80q of a rerun cannot be read", version)
+	}
+	r.Tie = version[16:]
+	if r.Version, err = strconv.ParseInt(version[:16], 10, 64); err != nil {
+		return r, err
+	}
+	r.Tick = v.millis()
+	if outcome := v.text(); outcome != "" && v.err == nil {
+		r.Outcome, v.err = decodeRecord(outcome)
+	}
+	return r, v.err
+}
+
 func (s Slot) encode() string {
 	switch {
+	case s.Again:
+		return "a" + millis(s.At)
 	case s.Manual:
 		return "m" + micros(s.At)
 	case s.At.IsZero():
@@ -314,6 +339,9 @@ func (v *values) slot() Slot {
 	case strings.HasPrefix(slot, "t"):
 		v.left = slot[1:]
 		return Slot{At: v.millis()}
+	case strings.HasPrefix(slot, "a"):
+		v.left = slot[1:]
+		return Slot{At: v.millis(), Manual: true, Again: true}
 	case strings.HasPrefix(slot, "m"):
 		v.left = slot[1:]
 		return Slot{At: v.micros(), Manual: true}

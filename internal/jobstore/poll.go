@@ -28,11 +28,17 @@ type Polled struct {
 type Asked struct {
 	Job                    string
 	Pause, Trigger, Cancel Setting
+	Reruns                 []Rerun // sorted by tick
 }
 
-// Applied returns a request to end runs for the next Poll, which makes the nodes forget it. Its leader has stored that it is applied.
-// Requests of the other kinds are forgotten by the write that has them.
-func (a *Asked) Applied() Vain { return Vain{a.Job, cancelOf + ":" + a.Job, a.Cancel.encode()} }
+// The write that has a pause or a trigger makes the nodes forget it. Requests of the other kinds are passed to the next Poll for that,
+// when the leader has stored that they are applied.
+
+// Canceled returns the request to end runs for the next Poll.
+func (a *Asked) Canceled() Vain { return Vain{a.Job, cancelOf + ":" + a.Job, a.Cancel.encode()} }
+
+// Rerun returns a request to run a tick again for the next Poll.
+func (a *Asked) Rerun(r Rerun) Vain { return Vain{a.Job, kindOf(r.Tick) + ":" + a.Job, r.encode()} }
 
 // Vain is a request that did not reach enough nodes.
 type Vain struct{ Job, field, text string }
@@ -101,11 +107,16 @@ func (p *Polled) count(q *quorum.Quorum, answers []quorum.Answer[polled], taken 
 				asked[job].Trigger = held
 			case cancelOf:
 				asked[job].Cancel = held
+			default:
+				if tick, _, ok := tickOf(kind); ok && held.Version != 0 {
+					asked[job].Reruns = append(asked[job].Reruns, Rerun{Tick: tick, Setting: held})
+				}
 			}
 		}
 	}
 	for _, a := range slices.SortedFunc(maps.Values(asked), func(a, b *Asked) int { return strings.Compare(a.Job, b.Job) }) {
-		if a.Pause.Version != 0 || a.Trigger.Version != 0 || a.Cancel.Version != 0 {
+		slices.SortFunc(a.Reruns, func(x, y Rerun) int { return x.Tick.Compare(y.Tick) })
+		if a.Pause.Version != 0 || a.Trigger.Version != 0 || a.Cancel.Version != 0 || len(a.Reruns) > 0 {
 			p.Asked = append(p.Asked, *a)
 		}
 	}

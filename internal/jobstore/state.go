@@ -23,6 +23,7 @@ type State struct {
 	Last     Record    // the newest run that has ended; its State is empty if there is none
 	LastOK   Record    // the newest that ended with StateOK
 	ByHand   Record    // the newest triggered run that has ended, or that did not take place
+	Reruns   []Rerun   // ticks that were asked to run again lately
 	Failures int       // runs in a row that failed or were lost
 	Removed  bool      // the leader does not have the job any more
 	Lost     time.Time // when a leader found that a majority had lost the job; zero: never
@@ -78,10 +79,11 @@ func (s *State) triggered() Setting {
 	return Setting{Version: max(s.Trigger.Version, s.Manual.UnixMicro(), 0), Tie: "~"}
 }
 
-// Slot identifies what a run is for: a tick or a trigger.
+// Slot identifies what a run is for: a tick, a trigger, or a tick that somebody wants to run again.
 type Slot struct {
 	At     time.Time // of a tick, in whole ms; or the version of a trigger, in µs
-	Manual bool
+	Manual bool      // somebody asked for it
+	Again  bool      // with Manual: At is that of a tick
 }
 
 // Open is a run whose start has been written and that has no end yet.
@@ -113,6 +115,13 @@ func (o Open) Record(state, err string, end time.Time) Record {
 		Slot: o.Slot, ID: o.ID, Attempt: o.Attempt, Token: o.Token, State: state, Replica: o.Replica, Start: o.Start, End: end,
 		Late: o.Late, Err: err,
 	}
+}
+
+// Rerun is a request to run a tick again.
+type Rerun struct {
+	Tick time.Time
+	Setting
+	Outcome Record // of its run; its State is empty until it has ended, or is known not to take place
 }
 
 // NotRun is a tick that did not run.

@@ -1,0 +1,107 @@
+package scheduler
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/redlockfx/redlockfx/internal/jobstore"
+	"github.com/redlockfx/redlockfx/internal/name"
+)
+
+// maxRerun is how old a tick may be that runs again.
+const maxRerun = 366 * 24 * time.Hour
+
+// Rerun requests that a tick runs again, with its own key: one that ran, failed, was lost, missed, skipped or canceled. Any replica may
+// call it. With fenced.Job it is safe to do so without looking: where the effect is there already, the run ends with fenced.ErrDone.
+// [Run].Attempt is at least 2, and [Run].Manual and [Run].Rerun are true.
+//
+// Like a triggered run, it obeys the job's Overlap, takes place even if the job is paused, expires after an hour, and moves no tick. A
+// request for a tick whose run has not ended makes no further run.
+//
+// The error is [ErrNotTick] if the instant is no tick of the present spec of the last 366 days, with the ticks around it, and
+// [ErrNotSettled] if the tick has not come, waits, or has a run without an end. The others are those of [Scheduler.Trigger].
+func (s *Scheduler) Rerun(ctx context.Context, job string, tick time.Time, opts ...ChangeOption) error {
+	_, err := s.askRerun(ctx, job, tick, opts)
+	return err
+}
+
+// RerunAndWait calls [Scheduler.Rerun], waits until the run has ended, and returns its record. For the rest it is like
+// [Scheduler.TriggerAndWait].
+func (s *Scheduler) RerunAndWait(ctx context.Context, job string, tick time.Time, opts ...ChangeOption) (Record, error) {
+	if l := s.newestLoop(); l != nil {
+		if err := l.runner.notFromInside(ctx, job); err != nil {
+			return Record{}, fmt.Errorf("scheduler: not run again: %q: use Rerun: %w", job, err)
+		}
+	}
+	set, err := s.askRerun(ctx, job, tick, opts)
+	if err != nil {
+		return Record{}, err
+	}
+	return s.await(ctx, job, "repeated", func(v *jobstore.View, now time.Time) (found Record) {
+		for _, o := range v.State.Open {
+			if o.Slot.Again && o.Slot.At.Equal(tick) {
+				found = runningOf(job, o, now)
+			}
+		}
+		for _, r := range v.State.Reruns {
+			if r.Tick.Equal(tick) && !set.IsNewer(r.Setting) && r.Outcome.State != "" {
+				found = recordOf(job, r.Outcome)
+			}
+		}
+		return found
+	})
+}
+
+func (s *Scheduler) askRerun(ctx context.Context, job string, tick time.Time, opts []ChangeOption) (set jobstore.Setting, err error) {
+	if err := name.Check("name", job); err != nil {
+		return set, fmt.Errorf("%w: %w", ErrName, err)
+	}
+	views, now, err := s.store.Views(ctx, job)
+	switch {
+	case err != nil:
+		return set, publicError("rerun", job, err)
+	case len(views) == 0:
+		return set, s.unknown(ctx, job)
+	case views[0].Err != nil:
+		return set, publicError("rerun", job, views[0].Err)
+	}
+	if err := s.mayRerun(&views[0], tick, now); err != nil {
+		return set, err
+	}
+	ask := func(ctx context.Context, job string, o jobstore.Origin) (jobstore.Setting, error) {
+		return s.store.Rerun(ctx, job, tick, o)
+	}
+	return s.change(ctx, "rerun", job, ask, opts)
+}
+
+// mayRerun returns an error unless a tick may run again.
+func (s *Scheduler) mayRerun(v *jobstore.View, tick, now time.Time) error {
+	schedule, err := scheduleOf(v.State.Plan, s.own(v.Job))
+	if err != nil {
+		return fmt.Errorf("scheduler: rerun of %q: %w", v.Job, err)
+	}
+	show := func(t time.Time) string {
+		if t.IsZero() {
+			return "none"
+		}
+		return t.UTC().Format(time.RFC3339)
+	}
+	_, spec := splitPlan(v.State.Plan)
+	switch next := schedule.Next(tick.Add(-time.Nanosecond)); {
+	case !next.Equal(tick):
+		return fmt.Errorf("%w: %s of job %q: the next one of %q after it is %s", ErrNotTick, show(tick), v.Job, spec, show(next))
+	case tick.Before(now.Add(-maxRerun)):
+		return fmt.Errorf("%w: %s of job %q: it is more than 366 days ago", ErrNotTick, show(tick), v.Job)
+	case tick.After(now):
+		return fmt.Errorf("%w: the tick %s of job %q is in the future", ErrNotSettled, show(tick), v.Job)
+	case tick.After(v.State.Mark):
+		return fmt.Errorf("%w: the tick %s of job %q waits: see Status", ErrNotSettled, show(tick), v.Job)
+	}
+	for _, o := range v.State.Open {
+		if !o.Slot.Manual && o.Slot.At.Equal(tick) {
+			return fmt.Errorf("%w: the run of %s of job %q has not ended", ErrNotSettled, show(tick), v.Job)
+		}
+	}
+	return nil
+}
