@@ -5,7 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"net/url"
+	"strconv"
 	"strings"
+	"time"
 
 	"go.uber.org/zap"
 
@@ -15,28 +18,45 @@ import (
 
 const maxBody = 4 << 10 // limit of an action's form, in bytes
 
-// action is something that a user can do with a job.
+// action is something that a user can do.
 type action struct {
 	name string
-	do   func(s *scheduler.Scheduler, ctx context.Context, job string, opts ...scheduler.ChangeOption) error
+	do   func(ctx context.Context, s *scheduler.Scheduler, form url.Values, by scheduler.ChangeOption) error
 }
 
 var actions = []action{
-	{"pause", (*scheduler.Scheduler).Pause},
-	{"resume", (*scheduler.Scheduler).Resume},
-	{"trigger", (*scheduler.Scheduler).Trigger},
-	{"cancel", (*scheduler.Scheduler).Cancel},
+	{"pause", onJob((*scheduler.Scheduler).Pause)},
+	{"resume", onJob((*scheduler.Scheduler).Resume)},
+	{"trigger", onJob((*scheduler.Scheduler).Trigger)},
+	{"cancel", onJob((*scheduler.Scheduler).Cancel)},
+	{"rerun", rerun},
 	{"pauseall", onAll((*scheduler.Scheduler).PauseAll)},
 	{"resumeall", onAll((*scheduler.Scheduler).ResumeAll)},
 }
 
-// onAll lets a call for all jobs be used like one for a job.
+func onJob(
+	do func(*scheduler.Scheduler, context.Context, string, ...scheduler.ChangeOption) error,
+) func(context.Context, *scheduler.Scheduler, url.Values, scheduler.ChangeOption) error {
+	return func(ctx context.Context, s *scheduler.Scheduler, form url.Values, by scheduler.ChangeOption) error {
+		return do(s, ctx, form.Get("job"), by)
+	}
+}
+
 func onAll(
 	do func(*scheduler.Scheduler, context.Context, ...scheduler.ChangeOption) error,
-) func(*scheduler.Scheduler, context.Context, string, ...scheduler.ChangeOption) error {
-	return func(s *scheduler.Scheduler, ctx context.Context, _ string, opts ...scheduler.ChangeOption) error {
-		return do(s, ctx, opts...)
+) func(context.Context, *scheduler.Scheduler, url.Values, scheduler.ChangeOption) error {
+	return func(ctx context.Context, s *scheduler.Scheduler, _ url.Values, by scheduler.ChangeOption) error {
+		return do(s, ctx, by)
 	}
+}
+
+// rerun runs a tick again, which the form has in milliseconds since 1970.
+func rerun(ctx context.Context, s *scheduler.Scheduler, form url.Values, by scheduler.ChangeOption) error {
+	ms, err := strconv.ParseInt(form.Get("tick"), 10, 64)
+	if err != nil {
+		return fmt.Errorf("%w: %w", scheduler.ErrNotTick, err)
+	}
+	return s.Rerun(ctx, form.Get("job"), time.UnixMilli(ms), by)
 }
 
 var errReadOnly = errors.New("this page is read-only")
@@ -67,7 +87,7 @@ func (p *page) act(a action) http.HandlerFunc {
 		r.Body = http.MaxBytesReader(w, r.Body, maxBody)
 		parsed := r.ParseForm()
 		job := r.PostForm.Get("job")
-		who, status, err := p.try(a, r, parsed, job)
+		who, status, err := p.try(a, r, parsed)
 		log := p.audit(r, a.name, job, who)
 		if err != nil {
 			log.Warn("dashboard: an action was refused, or failed", zap.Error(err))
@@ -101,7 +121,7 @@ func (p *page) audit(r *http.Request, action, job, by string) *zap.Logger {
 }
 
 // try does the action, or returns why it was not done. who is empty unless the user may act.
-func (p *page) try(a action, r *http.Request, parsed error, job string) (who string, status int, err error) {
+func (p *page) try(a action, r *http.Request, parsed error) (who string, status int, err error) {
 	if p.authorize == nil {
 		return "", http.StatusForbidden, errReadOnly
 	}
@@ -114,10 +134,10 @@ func (p *page) try(a action, r *http.Request, parsed error, job string) (who str
 	if who, err = p.actor(r); err != nil {
 		return "", http.StatusForbidden, err
 	}
-	switch err := a.do(p.scheduler, r.Context(), job, scheduler.By(who)); {
+	switch err := a.do(r.Context(), p.scheduler, r.PostForm, scheduler.By(who)); {
 	case errors.Is(err, scheduler.ErrUnknownJob), errors.Is(err, scheduler.ErrName):
 		return who, http.StatusNotFound, err
-	case errors.Is(err, scheduler.ErrNotRunning):
+	case errors.Is(err, scheduler.ErrNotRunning), errors.Is(err, scheduler.ErrNotTick), errors.Is(err, scheduler.ErrNotSettled):
 		return who, http.StatusConflict, err
 	case err != nil:
 		return who, http.StatusServiceUnavailable, err

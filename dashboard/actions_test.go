@@ -3,6 +3,7 @@ package dashboard_test
 import (
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"strconv"
@@ -87,7 +88,7 @@ func TestActions_TakeEffectAtOnceInTheNameOfAVerifiedIdentity(t *testing.T) {
 			t.Errorf("the job's changes are %+v", changes)
 		}
 		page := s.get("/job?name=good").Body.String()
-		want.Parts(t, "the job's page", page, "Pauses and triggers", ">mallory<", ">ann<")
+		want.Parts(t, "the job's page", page, "What people did", ">mallory<", ">ann<")
 		lacks(t, "the job's page", page, "alice")
 		if changes := s.job("long").Changes; changes == nil || len(changes) > 0 {
 			t.Errorf("another job's changes are %+v, want an empty list", changes)
@@ -237,5 +238,32 @@ func TestActions_PauseAllJobs(t *testing.T) {
 		}
 		time.Sleep(10 * time.Second)
 		want.Parts(t, "the page", page(), `action="pauseall"`)
+	}, dashboard.AllowActions(bySession))
+}
+
+func TestActions_RunATickAgain(t *testing.T) {
+	serve(t, func(t *testing.T, s *service) {
+		before := s.job("good").Records
+		tick := before[0].Tick
+		form := func(tick string) *httptest.ResponseRecorder {
+			return s.post("rerun", "good", signedIn("ann"), func(r *http.Request) { r.Body = io.NopCloser(strings.NewReader("job=good&back=job&tick=" + tick)) })
+		}
+		if w := form("1"); w.Code != http.StatusConflict {
+			t.Errorf("no tick: %d: %s", w.Code, w.Body)
+		}
+		if w := form("x"); w.Code != http.StatusConflict {
+			t.Errorf("no number: %d: %s", w.Code, w.Body)
+		}
+		if w := form(fmt.Sprint(tick.UnixMilli())); w.Code != http.StatusSeeOther {
+			t.Fatalf("%d: %s", w.Code, w.Body)
+		}
+		time.Sleep(10 * time.Second)
+		records := s.job("good").Records
+		for _, r := range records {
+			if r.Rerun && r.Tick.Equal(tick) && r.State == "ok" && r.Attempt == 2 {
+				return
+			}
+		}
+		t.Errorf("recorded %+v", records)
 	}, dashboard.AllowActions(bySession))
 }

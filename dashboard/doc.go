@@ -58,11 +58,11 @@
 //	replica     id state since stop_ms check[]
 //	nodes       addr version latency_ms guard_ms clock_offset_ms error denied
 //	jobs        name spec words zone next paused pause running last last_ok failures missed why why_tick own long lost
-//	runs        job tick state replica term attempt manual caught_up start lag_ms took_ms error left_out
+//	runs        job tick state replica term attempt manual rerun caught_up start lag_ms took_ms error left_out
 //	terms       term replica since until ended
 //	leaderless  from to sure
 //	replicas    id here state seen
-//	changes     what by reason replica at until
+//	changes     what by reason replica at until tick
 //
 // Times are in UTC, by the nodes' clock. Fields that end in _ms are whole milliseconds. Empty fields may be missing.
 //

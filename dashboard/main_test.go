@@ -159,8 +159,11 @@ type answer struct {
 type jobAnswer struct {
 	Problems []string
 	Records  []struct {
-		State string
-		Left  int `json:"left_out"`
+		Tick    time.Time
+		Rerun   bool
+		Attempt int
+		State   string
+		Left    int `json:"left_out"`
 	}
 	Changes []struct {
 		What, By, Replica string

@@ -123,8 +123,8 @@ func TestReader_KeepsWhatWasKnown(t *testing.T) {
 			t.Errorf("records %+v, want an empty list", good.Records)
 		}
 		page := s.get("/job?name=good").Body.String()
-		want.Parts(t, "its page", page, "The ticks of this job are not known", "It is not known who has paused or triggered it")
-		lacks(t, "its page", page, "No tick has come yet", "Nobody has paused or triggered it", "0 runs")
+		want.Parts(t, "its page", page, "The ticks of this job are not known", "It is not known what people did")
+		lacks(t, "its page", page, "No tick has come yet", "Nobody has done anything", "0 runs")
 		// The leader must have stopped when its lease expired, and its runs too.
 		time.Sleep(ttl)
 		a = s.api()

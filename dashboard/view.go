@@ -101,6 +101,7 @@ type record struct {
 	Term     uint64          `json:"term,omitempty"`
 	Attempt  int             `json:"attempt,omitempty"`
 	Manual   bool            `json:"manual,omitempty"`
+	Rerun    bool            `json:"rerun,omitempty"`
 	CaughtUp bool            `json:"caught_up,omitempty"`
 	Start    *time.Time      `json:"start,omitempty"` // nil: the tick did not run
 	Lag      duration        `json:"lag_ms"`
@@ -117,7 +118,12 @@ func (r record) Timed() bool {
 // Over reports whether the run has ended after a known time.
 func (r record) Over() bool { return r.Timed() && r.State != scheduler.StateRunning }
 
-// change is a pause, a resume or a trigger that somebody asked for.
+// Settled reports whether the row is of a tick that may run again.
+func (r record) Settled() bool {
+	return r.State != scheduler.StateRunning && r.State != stateUnknown && (!r.Manual || r.Rerun)
+}
+
+// change is what somebody asked for.
 type change struct {
 	What    string    `json:"what"`
 	By      string    `json:"by,omitempty"`
@@ -125,10 +131,11 @@ type change struct {
 	Replica string    `json:"replica"`
 	At      time.Time `json:"at"`
 	Until   time.Time `json:"until,omitzero"` // when the pause ends by itself
+	Tick    time.Time `json:"tick,omitzero"`  // that is to run again
 }
 
 func changeOf(c scheduler.Change) change {
-	return change{What: c.What, By: firstLine(c.By), Reason: firstLine(c.Reason), Replica: firstLine(c.From), At: sayable(c.At), Until: c.Until}
+	return change{What: c.What, By: firstLine(c.By), Reason: firstLine(c.Reason), Replica: firstLine(c.From), At: sayable(c.At), Until: c.Until, Tick: c.Tick}
 }
 
 // problem says what could not be read, how old the shown value is, and why. The page shows the age in an element of
@@ -302,7 +309,7 @@ func jobOf(s *scheduler.Status, words string, now time.Time) job {
 func recordOf(r *scheduler.Record, now time.Time) record {
 	shown := record{
 		Job: r.Job, Tick: sayable(r.Tick), State: stateOf(r.State), Replica: firstLine(r.Replica), Term: r.Token, Attempt: r.Attempt,
-		Manual: r.Manual, CaughtUp: r.CaughtUp, Err: firstLine(r.Err), Left: max(r.Ticks-1, 0),
+		Manual: r.Manual, Rerun: r.Rerun, CaughtUp: r.CaughtUp, Err: firstLine(r.Err), Left: max(r.Ticks-1, 0),
 	}
 	if r.Start.IsZero() || r.State == scheduler.StateMissed || r.State == scheduler.StateSkipped {
 		return shown

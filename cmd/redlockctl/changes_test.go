@@ -64,6 +64,8 @@ func TestPause_MayHaveAnEndAndBeOfAllJobs(t *testing.T) {
 	do("jobs").want(t, 0, " until 2099-01-01 00:00:00", "")
 	do("history", "nightly report").want(t, 0, "pause until 2099-01-01 00:00:00", "")
 	do("resume", "nightly report").want(t, 0, "is resumed", "")
+	do("rerun", "nightly report", "tonight").want(t, misused, "", `the tick "tonight" must be a time with a zone`)
+	do("rerun", "nightly report", "2001-01-01T00:00:01Z").want(t, failed, "", "not a tick")
 	do("cancel", "nightly report").want(t, failed, "", "no run is under way")
 	do("pause-all", "nightly report").want(t, misused, "", "unknown command")
 	do("pause-all", "--as", "ann", "--for", "1h").want(t, 0, "all jobs are paused", "")

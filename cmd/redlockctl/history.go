@@ -26,10 +26,11 @@ type change struct {
 	From   string    `json:"from"`
 	At     time.Time `json:"at"`
 	Until  time.Time `json:"until,omitzero"` // when the pause ends by itself
+	Tick   time.Time `json:"tick,omitzero"`  // that is to run again
 }
 
 func changeOf(c scheduler.Change) change {
-	return change{c.What, c.By, c.Reason, c.From, c.At, c.Until}
+	return change{c.What, c.By, c.Reason, c.From, c.At, c.Until, c.Tick}
 }
 
 func (p *program) historyCommand() *cobra.Command {
@@ -86,6 +87,9 @@ func (p *program) history(ctx context.Context, s *scheduler.Scheduler, name stri
 	for _, c := range changes[:min(n, len(changes))] {
 		found.Changes = append(found.Changes, changeOf(c))
 		what := c.What
+		if !c.Tick.IsZero() {
+			what += " of " + at(c.Tick)
+		}
 		if !c.Until.IsZero() {
 			what += " until " + at(c.Until)
 		}
@@ -99,6 +103,8 @@ func how(r scheduler.Record) string {
 	switch {
 	case r.Ticks > 1:
 		return fmt.Sprintf("%d ticks since %s", r.Ticks, at(r.From))
+	case r.Rerun:
+		return "run again"
 	case r.Manual:
 		return "triggered"
 	case r.CaughtUp:

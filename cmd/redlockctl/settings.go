@@ -23,6 +23,7 @@ func (p *program) settingCommands() []*cobra.Command {
 		do                func(*scheduler.Scheduler, context.Context, string, ...scheduler.ChangeOption) error
 	}{
 		{"trigger", "Run a job now, on the leader", "is triggered", (*scheduler.Scheduler).Trigger},
+		{"rerun", "Run a tick of a job again, such as 2026-12-01T02:00:00Z, under its own key", "runs again", nil},
 		{"cancel", "End the runs of a job that are under way, and do not repeat them", "is asked to end", (*scheduler.Scheduler).Cancel},
 		{"pause", "Stop running the ticks of a job, on all replicas", "is paused", (*scheduler.Scheduler).Pause},
 		{"resume", "End a pause", "is resumed", (*scheduler.Scheduler).Resume},
@@ -30,6 +31,9 @@ func (p *program) settingCommands() []*cobra.Command {
 		{"resume-all", "End the pause of all jobs; jobs that are paused by themselves stay paused", "all jobs are resumed", onAll((*scheduler.Scheduler).ResumeAll)},
 	} {
 		use, positional := c.name+" JOB", cobra.ExactArgs(1)
+		if c.name == "rerun" {
+			use, positional = "rerun JOB TICK", cobra.ExactArgs(2)
+		}
 		isAll := strings.HasSuffix(c.name, "-all")
 		if isAll {
 			use, positional = c.name, cobra.NoArgs
@@ -38,7 +42,20 @@ func (p *program) settingCommands() []*cobra.Command {
 		cmd := &cobra.Command{
 			Use: use, Short: c.short, Args: positional, ValidArgsFunction: p.completeJobs,
 			RunE: func(cmd *cobra.Command, args []string) error {
-				job := strings.Join(args, "") // none for all jobs
+				job := strings.Join(args[:min(len(args), 1)], "") // none for all jobs
+				do, wait := c.do, (*scheduler.Scheduler).TriggerAndWait
+				if c.name == "rerun" {
+					tick, err := time.Parse(time.RFC3339, args[1])
+					if err != nil {
+						return exit{misused, fmt.Errorf("the tick %q must be a time with a zone, as 2026-12-01T02:00:00Z", args[1])}
+					}
+					do = func(s *scheduler.Scheduler, ctx context.Context, job string, opts ...scheduler.ChangeOption) error {
+						return s.Rerun(ctx, job, tick, opts...)
+					}
+					wait = func(s *scheduler.Scheduler, ctx context.Context, job string, opts ...scheduler.ChangeOption) (scheduler.Record, error) {
+						return s.RerunAndWait(ctx, job, tick, opts...)
+					}
+				}
 				if p.wait < 0 {
 					return exit{misused, fmt.Errorf("--wait %v must not be negative", p.wait)}
 				}
@@ -55,9 +72,9 @@ func (p *program) settingCommands() []*cobra.Command {
 						opts = append(opts, scheduler.Until(end))
 					}
 					if p.wait > 0 {
-						return p.triggerAndWait(ctx, s, job, opts)
+						return p.awaitRun(ctx, job, func(ctx context.Context) (scheduler.Record, error) { return wait(s, ctx, job, opts...) })
 					}
-					if err := c.do(s, ctx, job, opts...); err != nil {
+					if err := do(s, ctx, job, opts...); err != nil {
 						return err
 					}
 					if p.output == "json" {
@@ -74,7 +91,7 @@ func (p *program) settingCommands() []*cobra.Command {
 			cmd.Flags().StringVar(&until, "until", "", "`time` at which the pause ends by itself, as 2026-12-24T09:00:00Z")
 			cmd.Flags().DurationVar(&span, "for", 0, "`time` after which the pause ends by itself, as 2h30m")
 		}
-		if c.name == "trigger" {
+		if c.name == "trigger" || c.name == "rerun" {
 			cmd.Flags().DurationVar(&p.wait, "wait", 0, "longest wait for the outcome of this run; exit with 0 if it is ok, "+
 				"1 if it failed, 3 if it did not run, 5 if it has not ended")
 		}
@@ -108,11 +125,11 @@ func endOf(until string, span time.Duration) (end time.Time, err error) {
 	return end, nil
 }
 
-// triggerAndWait triggers a run, and shows its outcome. The exit code depends on the outcome.
-func (p *program) triggerAndWait(ctx context.Context, s *scheduler.Scheduler, job string, opts []scheduler.ChangeOption) error {
-	r, err := s.TriggerAndWait(ctx, job, opts...)
+// awaitRun waits for a run, and shows its outcome. The exit code depends on the outcome.
+func (p *program) awaitRun(ctx context.Context, job string, wait func(context.Context) (scheduler.Record, error)) error {
+	r, err := wait(ctx)
 	if err != nil {
-		if r.State == "" && (errors.Is(err, scheduler.ErrUnknownJob) || errors.Is(err, redlock.ErrNoQuorum)) || ctx.Err() == nil {
+		if r.State == "" && (errors.Is(err, scheduler.ErrUnknownJob) || errors.Is(err, redlock.ErrNoQuorum)) || isRefused(err) || ctx.Err() == nil {
 			return err // nothing was triggered
 		}
 		return exit{unfinished, err}
@@ -133,6 +150,11 @@ func (p *program) triggerAndWait(ctx context.Context, s *scheduler.Scheduler, jo
 	default:
 		return exit{failed, nil}
 	}
+}
+
+// isRefused reports whether a tick may not run again.
+func isRefused(err error) bool {
+	return errors.Is(err, scheduler.ErrNotTick) || errors.Is(err, scheduler.ErrNotSettled)
 }
 
 // ended describes the outcome of a run.
