@@ -49,10 +49,10 @@ func (d *draft) repeat(o jobstore.Open, unstarted bool) {
 		}
 		d.row(o.Record(jobstore.StateInterrupted, ReasonGone, d.due.Now))
 		d.state.Failures++
-	}
-	if rerun.Deaths > 1 {
-		d.await(rerun, d.due.Now.Add(j.Pause(rerun.Deaths-1)))
-		return
+		if rerun.Deaths > 1 {
+			d.await(rerun, d.due.Now.Add(j.Pause(rerun.Deaths-1)))
+			return
+		}
 	}
 	d.start(rerun)
 	d.opens = d.opens || !o.Slot.Manual
