@@ -57,7 +57,7 @@
 //	leader      id value term since lease_ms expired
 //	replica     id state since stop_ms check[]
 //	nodes       addr version latency_ms guard_ms clock_offset_ms error denied
-//	jobs        name spec words zone next paused pause running last last_ok failures missed why why_tick own long lost
+//	jobs        name spec words zone next paused pause running last last_ok failures missed why why_tick waits own long lost
 //	runs        job tick state replica term attempt manual rerun caught_up start lag_ms took_ms error left_out
 //	terms       term replica since until ended
 //	leaderless  from to sure

@@ -81,6 +81,7 @@ type job struct {
 	Missed   int        `json:"missed"`
 	Why      string     `json:"why,omitempty"`      // reason of the newest tick that did not run
 	WhyTick  *time.Time `json:"why_tick,omitempty"` // that tick
+	Waits    string     `json:"waits,omitempty"`    // for what, and until when, if it is known
 	Own      string     `json:"own,omitempty"`      // this replica's spec and zone, if they differ
 	Long     string     `json:"long,omitempty"`     // why a run under way takes too long
 	LongRun  *record    `json:"-"`                  // that run; nil: there is none
@@ -289,7 +290,7 @@ func jobOf(s *scheduler.Status, words string, now time.Time) job {
 	j := job{
 		Name: s.Job, Spec: firstLine(s.Spec), Words: words, Zone: firstLine(s.Zone), Next: when(s.Next), Paused: s.Paused,
 		Running: s.Running, LastOK: when(s.LastOK.Start), Failures: s.Failures, Missed: s.Missed,
-		Why: firstLine(s.Reason), WhyTick: when(s.ReasonTick), Own: firstLine(s.Own), Lost: when(s.DataLost),
+		Waits: firstLine(s.Waiting.String()), Why: firstLine(s.Reason), WhyTick: when(s.ReasonTick), Own: firstLine(s.Own), Lost: when(s.DataLost),
 	}
 	if s.Last.ID != "" {
 		last := recordOf(&s.Last, now)

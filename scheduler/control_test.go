@@ -129,7 +129,8 @@ func TestStatus_SaysWhatATickWaitsFor(t *testing.T) {
 		job.Overlap = scheduler.Queue
 		a.add(job)
 		c.SleepTo(27 * time.Second)
-		if s := viewer.status("job"); s.Reason != "it waits for a run before it" || c.at(s.ReasonTick) != "20s" || s.Unowned {
+		if s := viewer.status("job"); s.Reason != "it waits for a run before it" || c.at(s.ReasonTick) != "20s" || s.Unowned ||
+			s.Waiting.String() != "waits for a run before it" || c.at(s.Waiting.Tick) != "20s" {
 			t.Errorf("status %+v", s)
 		}
 		c.SleepTo(36 * time.Second)
@@ -148,6 +149,31 @@ func TestStatus_SaysWhatATickWaitsFor(t *testing.T) {
 		time.Sleep(time.Second)
 		if s := viewer.status("job"); s.Unowned {
 			t.Errorf("with a leader that has it: %+v", s)
+		}
+	})
+}
+
+func TestStatus_SaysUntilWhenSomethingWaits(t *testing.T) {
+	inBubble(t, 3, func(t *testing.T, c *cluster) {
+		a := c.leader("a")
+		late := a.job("late", "10 0 0 * * *", quick)
+		late.Jitter = time.Hour
+		again := a.job("again", "10 0 0 * * *", failing)
+		again.Retry = scheduler.Retry{Times: 1, Wait: time.Minute}
+		a.add(late, again)
+		c.SleepTo(20 * time.Second)
+		w := a.status("late").Waiting
+		if w.What != "for its jitter" || c.at(w.Tick) != "10s" || !w.Until.After(c.Start.Add(20*time.Second)) {
+			t.Errorf("%+v", w)
+		}
+		if w := a.status("again").Waiting; w.What != "for attempt 2" || w.Until.Sub(w.Tick) < time.Minute {
+			t.Errorf("%+v", w)
+		}
+		c.SleepTo(2 * time.Hour)
+		for _, job := range []string{"late", "again"} {
+			if w := a.status(job).Waiting; w != (scheduler.Waiting{}) {
+				t.Errorf("%s: %+v", job, w)
+			}
 		}
 	})
 }

@@ -34,6 +34,7 @@ type Status struct {
 	Missed       int    // all missed ticks
 	Paused       bool
 	Pause        Change    // who paused it, when and why; zero if it is not paused
+	Waiting      Waiting   // what has come and not begun waits for; zero if the job is paused
 	Running      bool      // Last has no end
 	Overrun      Record    // the oldest run without an end whose Timeout has passed, as its Err says; zero if there is none
 	Leader       string    // identity; empty if nobody leads
@@ -278,6 +279,9 @@ func (st *Status) due(v *jobstore.View, own *job, now time.Time) {
 	timetable := jobmachine.Job{Name: v.Job, Schedule: schedule}
 	if own != nil {
 		timetable.Jitter = own.Jitter // the nodes do not store it
+	}
+	if !st.Paused {
+		st.Waiting = waitingOf(v, timetable, mark, now, st.Leader != "" && !v.Left)
 	}
 	tick := timetable.NewestDue(mark, now.Add(-jobmachine.LateTolerance))
 	if tick.IsZero() {

@@ -115,6 +115,7 @@ func (p *program) jobs(ctx context.Context, e *election.Elector, s *scheduler.Sc
 			}
 			row[8] = cmp.Or(one.Overrun.Err, row[8], one.Last.Err)
 		}
+		row[8] = cmp.Or(row[8], one.Waiting.String())
 		if row[8] == "" && time.Since(one.DataLost) < lostShown {
 			row[8] = "a majority of nodes lost its state at " + at(one.DataLost) + ": its history and its pause may be gone"
 		}
