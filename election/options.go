@@ -6,6 +6,7 @@ import (
 	crand "crypto/rand"
 	"errors"
 	"fmt"
+	"log/slog"
 	"math"
 	"math/rand/v2"
 	"os"
@@ -15,6 +16,7 @@ import (
 
 	"github.com/redlockfx/redlockfx/internal/name"
 	"github.com/redlockfx/redlockfx/internal/retry"
+	"github.com/redlockfx/redlockfx/internal/slogcore"
 	"github.com/redlockfx/redlockfx/redlock"
 )
 
@@ -127,6 +129,9 @@ func WithHooks(h Hooks) Option { return func(c *config) { c.hooks = append(c.hoo
 
 // WithLogger sets where terms, and problems with them, are logged. By default, or if log is nil, nothing is logged.
 func WithLogger(log *zap.Logger) Option { return func(c *config) { c.log = log } }
+
+// WithSlog is like [WithLogger], with a logger of log/slog.
+func WithSlog(log *slog.Logger) Option { return WithLogger(slogcore.New(log)) }
 
 func newConfig(s redlock.Settings, opts []Option) config {
 	c := config{

@@ -18,7 +18,7 @@
 // *election.Elector and *scheduler.Scheduler, and nothing else.
 //
 // [Job] and [OnLeader] add jobs and callbacks. These, and whatever they depend on, may take the Locker, the Elector and the
-// Scheduler. Module logs to a *zap.Logger if the application provides one; fx leaves it out, without an error, if the
+// Scheduler. Module logs to a *zap.Logger, or else to a *slog.Logger, if the application provides one; fx leaves it out, without an error, if the
 // Logger's constructor lacks a dependency. [Hooks] and [Options] set what the Config has no field for, and an fx.Invoke
 // that takes the Locker may call [redlock.Locker.OnNode]. The terms are recorded: see package termlog.
 //

@@ -24,10 +24,10 @@ func Named(name string) fx.Option {
 	if err != nil {
 		return fx.Error(err)
 	}
-	const log = `optional:"true"`
+	const optional = `optional:"true"`
 	own, collected, hooks := t.nameTag(), t.groupTag(), target{all: true}.groupTag()
 	// A private value needs a name: otherwise fx would see a cycle if one election takes the Locker of another.
-	private := fmt.Sprintf(`name:"redlockfx_%s"`, t.name)
+	private, log := fmt.Sprintf(`name:"redlockfx_%s"`, t.name), fmt.Sprintf(`name:"redlockfx_log_%s"`, t.name)
 	return fx.Module(t.title(),
 		fx.Provide(
 			fx.Annotate(t.newLocker, fx.ParamTags("", log, own, collected, collected, collected), fx.ResultTags(own)),
@@ -35,6 +35,7 @@ func Named(name string) fx.Option {
 			fx.Annotate(t.newScheduler, fx.ParamTags(own, log, own, hooks, collected, collected), fx.ResultTags(own)),
 			fx.Annotate(func() *module { return &module{target: t} }, fx.ResultTags(private)),
 			fx.Annotate(func(m *module) *module { return m }, fx.ParamTags(private), fx.ResultTags(allElections)),
+			fx.Annotate(t.newLogger, fx.ParamTags(optional, optional), fx.ResultTags(log)),
 		),
 		fx.Invoke(
 			fx.Annotate((*module).addWork, fx.ParamTags(private, log, own, own, own, collected, collected, collected)),
@@ -49,7 +50,7 @@ func (m *module) addWork(
 	log *zap.Logger, config Config, elector *election.Elector, s *scheduler.Scheduler,
 	jobs []scheduler.Job, lists [][]scheduler.Job, callbacks []func(context.Context),
 ) error {
-	m.elector, m.log, m.observe = elector, m.logger(log), config.Observe
+	m.elector, m.log, m.observe = elector, log, config.Observe
 	for _, fn := range callbacks {
 		if fn == nil {
 			return errors.New("redlockfx: a constructor of redlockfx.OnLeader has returned nil")

@@ -3,6 +3,7 @@ package redlockfx_test
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"slices"
 	"strings"
 	"sync"
@@ -16,6 +17,7 @@ import (
 	"github.com/redlockfx/redlockfx/election"
 	redlockfx "github.com/redlockfx/redlockfx/fxmodule"
 	"github.com/redlockfx/redlockfx/internal/testkit/records"
+	"github.com/redlockfx/redlockfx/internal/testkit/want"
 	"github.com/redlockfx/redlockfx/scheduler"
 )
 
@@ -63,6 +65,19 @@ func TestModule_RunsJobsAndCallbacksInOneOfManyApplications(t *testing.T) {
 				t.Errorf("left on node %d: %v", i, keys)
 			}
 		}
+	})
+}
+
+// Without a zap logger, it logs to the application's slog logger.
+func TestModule_LogsToSlog(t *testing.T) {
+	inBubble(t, func(t *testing.T, c *cluster) {
+		var lines strings.Builder
+		app, _ := c.app(redlockfx.Config{Name: "billing"}, fx.Supply(slog.New(slog.NewTextHandler(&lines, nil))),
+			redlockfx.OnLeader(func(context.Context) {}))
+		app.RequireStart()
+		time.Sleep(time.Second)
+		app.RequireStop()
+		want.Parts(t, "the log", lines.String(), "msg=starting logger=redlock election=billing", `msg="this replica leads"`)
 	})
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"slices"
 	"time"
 
@@ -13,14 +14,15 @@ import (
 
 	"github.com/redlockfx/redlockfx/election"
 	"github.com/redlockfx/redlockfx/election/termlog"
+	"github.com/redlockfx/redlockfx/internal/slogcore"
 	"github.com/redlockfx/redlockfx/redlock"
 	"github.com/redlockfx/redlockfx/scheduler"
 )
 
-// logger returns the application's logger, named after the election.
-func (t target) logger(log *zap.Logger) *zap.Logger {
+// newLogger returns the application's logger, named after the election.
+func (t target) newLogger(log *zap.Logger, other *slog.Logger) *zap.Logger {
 	if log == nil {
-		return zap.NewNop()
+		log = slogcore.New(other)
 	}
 	return log.Named(t.title())
 }
@@ -60,7 +62,7 @@ func (t target) newLocker(
 		locker, err = redlock.Open(config.Nodes, opts...)
 	}
 	if err == nil {
-		lc.Append(fx.StopHook(func(ctx context.Context) { closeLocker(ctx, locker, t.logger(log)) }))
+		lc.Append(fx.StopHook(func(ctx context.Context) { closeLocker(ctx, locker, log) }))
 	}
 	return locker, err
 }
@@ -81,7 +83,7 @@ func closeLocker(ctx context.Context, locker *redlock.Locker, log *zap.Logger) {
 func (t target) newElector(
 	locker *redlock.Locker, log *zap.Logger, config Config, all, own []election.Hooks, options [][]election.Option,
 ) (*election.Elector, error) {
-	opts := append(config.electionOptions(), election.WithLogger(t.logger(log)), election.WithHooks(termlog.Hooks()))
+	opts := append(config.electionOptions(), election.WithLogger(log), election.WithHooks(termlog.Hooks()))
 	for _, h := range slices.Concat(all, own) {
 		opts = append(opts, election.WithHooks(h))
 	}
@@ -95,7 +97,7 @@ func (t target) newScheduler(
 	if err != nil {
 		return nil, err
 	}
-	opts := []scheduler.Option{scheduler.WithLocation(location), scheduler.WithLogger(t.logger(log))}
+	opts := []scheduler.Option{scheduler.WithLocation(location), scheduler.WithLogger(log)}
 	for _, h := range slices.Concat(all, own) {
 		opts = append(opts, scheduler.WithHooks(h))
 	}

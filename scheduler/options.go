@@ -2,9 +2,12 @@ package scheduler
 
 import (
 	"context"
+	"log/slog"
 	"time"
 
 	"go.uber.org/zap"
+
+	"github.com/redlockfx/redlockfx/internal/slogcore"
 )
 
 // Option changes how a Scheduler works.
@@ -16,6 +19,9 @@ func WithLocation(loc *time.Location) Option { return func(s *Scheduler) { s.loc
 
 // WithLogger sets where runs, and ticks that did not run, are logged. By default, or if log is nil, nothing is logged.
 func WithLogger(log *zap.Logger) Option { return func(s *Scheduler) { s.log = log } }
+
+// WithSlog is like [WithLogger], with a logger of log/slog.
+func WithSlog(log *slog.Logger) Option { return WithLogger(slogcore.New(log)) }
 
 // WithHooks adds hooks that the Scheduler calls. Hooks of several WithHooks are called in that order, on the same goroutine. If one
 // panics, those after it are not called.

@@ -11,7 +11,6 @@ import (
 
 	"go.uber.org/zap"
 
-	"github.com/redlockfx/redlockfx/adapters/slogcore"
 	"github.com/redlockfx/redlockfx/election"
 	"github.com/redlockfx/redlockfx/redlock"
 )
@@ -75,19 +74,18 @@ func Serve(ctx context.Context, urls []string, name string, work ...Work) error 
 
 // serve runs the jobs, and closes the Locker.
 func (s *service) serve(ctx context.Context, locker *redlock.Locker, name string) error {
-	log := zap.New(slogcore.New(slog.Default().Handler()))
-	err := s.run(ctx, locker, name, log)
+	err := s.run(ctx, locker, name, slog.Default())
 	closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeTimeout)
 	defer cancel()
 	return errors.Join(err, locker.Close(closing))
 }
 
-func (s *service) run(ctx context.Context, locker *redlock.Locker, name string, log *zap.Logger) error {
-	elector, err := election.New(locker, name, append([]election.Option{election.WithLogger(log)}, s.Election...)...)
+func (s *service) run(ctx context.Context, locker *redlock.Locker, name string, log *slog.Logger) error {
+	elector, err := election.New(locker, name, append([]election.Option{election.WithSlog(log)}, s.Election...)...)
 	if err != nil {
 		return err
 	}
-	scheduler, err := New(elector, append([]Option{WithLogger(log)}, s.Scheduler...)...)
+	scheduler, err := New(elector, append([]Option{WithSlog(log)}, s.Scheduler...)...)
 	if err != nil {
 		return err
 	}

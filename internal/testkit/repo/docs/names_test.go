@@ -9,7 +9,7 @@ import (
 
 var (
 	// public are the folders of the packages whose names the pages are checked for.
-	public = append([]string{"redlocktest", "fenced", "adapters/leadercron", "adapters/leaderhttp", "adapters/slogcore",
+	public = append([]string{"redlocktest", "fenced", "adapters/leadercron", "adapters/leaderhttp",
 		"adapters/redlockslog"}, logging...)
 
 	qualified = regexp.MustCompile(`\b([a-z]+)\.([A-Z]\w*(?:\.[A-Z]\w*)*)`)

@@ -12,7 +12,7 @@ import (
 
 // library is what users import. What these packages import of this repository ships with them.
 var library = []string{"./redlock", "./election", "./scheduler", "./fenced", "./fxmodule", "./dashboard",
-	"./adapters/checkin", "./adapters/fencehttp", "./adapters/leadercron", "./adapters/leaderhttp", "./adapters/slogcore", "./adapters/redlockslog"}
+	"./adapters/checkin", "./adapters/fencehttp", "./adapters/leadercron", "./adapters/leaderhttp", "./adapters/redlockslog"}
 
 // denied says what a package must not import, neither itself nor through what it imports, and why.
 // Each name covers the packages below it.

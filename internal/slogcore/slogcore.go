@@ -1,8 +1,5 @@
-// Package slogcore writes what this library logs with zap to log/slog:
-//
-//	election.WithLogger(zap.New(slogcore.New(slog.Default().Handler())))
-//
-// Levels, times, names of fields and, if the handler uses it, the source are kept. Nothing is buffered.
+// Package slogcore writes what this library logs with zap to log/slog. Levels, times, names of fields and, if the handler uses it, the
+// source are kept. Nothing is buffered.
 package slogcore
 
 import (
@@ -11,14 +8,20 @@ import (
 	"maps"
 	"slices"
 
+	"go.uber.org/zap"
 	"go.uber.org/zap/zapcore"
 )
 
 // core passes entries to a handler.
 type core struct{ handler slog.Handler }
 
-// New returns a core that logs to a handler.
-func New(handler slog.Handler) zapcore.Core { return core{handler} }
+// New returns a logger that writes to another one, or nowhere if that is nil.
+func New(log *slog.Logger) *zap.Logger {
+	if log == nil {
+		return zap.NewNop()
+	}
+	return zap.New(core{log.Handler()}, zap.AddCaller())
+}
 
 // Enabled asks the handler.
 func (c core) Enabled(level zapcore.Level) bool {

@@ -12,7 +12,7 @@ import (
 	"go.uber.org/zap"
 	"go.uber.org/zap/zapcore"
 
-	"github.com/redlockfx/redlockfx/adapters/slogcore"
+	"github.com/redlockfx/redlockfx/internal/slogcore"
 	"github.com/redlockfx/redlockfx/internal/testkit/testmain"
 )
 
@@ -22,7 +22,7 @@ func TestMain(m *testing.M) { testmain.Run(m) }
 func written(t *testing.T, options *slog.HandlerOptions, log func(*zap.Logger)) map[string]any {
 	t.Helper()
 	var b bytes.Buffer
-	log(zap.New(slogcore.New(slog.NewJSONHandler(&b, options)), zap.AddCaller()))
+	log(slogcore.New(slog.New(slog.NewJSONHandler(&b, options))))
 	if b.Len() == 0 {
 		return nil
 	}
@@ -72,7 +72,7 @@ func TestCore_MapsLevels(t *testing.T) {
 // The handler gets records that keep the rules of slog.
 func TestCore_HandsOverWholeRecords(t *testing.T) {
 	var b bytes.Buffer
-	log := zap.New(slogcore.New(slog.NewJSONHandler(&b, nil)))
+	log := slogcore.New(slog.New(slog.NewJSONHandler(&b, nil)))
 	for range 3 {
 		log.Info("x", zap.String("k", "v"))
 	}
