@@ -20,7 +20,7 @@ func init() {
 	inside.WithClock = func(c *clock.Clock) any { return withClock(c) }
 }
 
-func withClock(c *clock.Clock) Option { return func(s *Settings) { s.clock = c } }
+func withClock(c *clock.Clock) Option { return func(o *options) { o.clock = c } }
 
 func campaigning(c inside.Campaign) AcquireOption {
 	return func(r *request) {

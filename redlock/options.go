@@ -49,74 +49,76 @@ func (s Settings) Allowance(ttl time.Duration) time.Duration {
 }
 
 // Option changes a setting of a Locker.
-type Option func(*Settings)
+type Option func(*options)
+
+// options keeps Option from being written by others.
+type options struct{ Settings }
 
 // WithKeyPrefix sets the prefix of all keys: 1 to 64 letters, digits, dots, underscores or hyphens; "redlock" if not
 // set. Lockers see each other's locks only under the same prefix, and only with the same list of nodes.
-func WithKeyPrefix(prefix string) Option { return func(s *Settings) { s.KeyPrefix = prefix } }
+func WithKeyPrefix(prefix string) Option { return func(o *options) { o.KeyPrefix = prefix } }
 
 // WithTTL sets how long a lease lasts without extension; 10 s if not set, at least 100 ms. Too long: after a crash,
 // nobody gets the lock for that long. Too short: a pause or a slow network loses the lease.
-func WithTTL(d time.Duration) Option { return func(s *Settings) { s.TTL = d } }
+func WithTTL(d time.Duration) Option { return func(o *options) { o.TTL = d } }
 
 // WithMaxTTL sets the longest TTL that a lease may ask for; the TTL if not set. A node that is new, was restarted,
 // flushed or promoted grants nothing for that long, since it may have lost a lease. MaxTTL must be the same for all
 // users of a prefix, and the nodes remember the longest. Raise it everywhere before a longer lease is used. Too long:
 // each node is missing for that long after a restart, and all nodes at the very first start. Too short: it limits
 // leases.
-func WithMaxTTL(d time.Duration) Option { return func(s *Settings) { s.MaxTTL = d } }
+func WithMaxTTL(d time.Duration) Option { return func(o *options) { o.MaxTTL = d } }
 
 // WithNodeTimeout sets how long a node may take to answer; TTL/50 within 20 to 200 ms if not set. Too long: with a
 // majority unreachable, every call waits that long. Too short: a node that is merely slow does not count.
-func WithNodeTimeout(d time.Duration) Option { return func(s *Settings) { s.NodeTimeout = d } }
+func WithNodeTimeout(d time.Duration) Option { return func(o *options) { o.NodeTimeout = d } }
 
 // WithDrift sets by what share the rates of two clocks may differ; 0.01 if not set. For its holder, a lease ends
 // earlier by this share of its TTL plus 2 ms. A node's clock counts as stepped if it has moved relative to this
 // process's clock by more than 2 ms plus a tenth of this share of the time since the last reply. Too small: clocks may
 // break the lock's guarantees. Too large: leases are shorter, and small steps of a node's clock go undetected.
-func WithDrift(share float64) Option { return func(s *Settings) { s.Drift = share } }
+func WithDrift(share float64) Option { return func(o *options) { o.Drift = share } }
 
 // WithMaxClockSkew sets how far apart the clocks of two nodes may be for the votes of both to count. If not set, it is
 // what a lease gives up for drift, or twice the node timeout if that is more, and at most 1 s. It applies to three
 // nodes or more; with fewer, no clock can be checked against the others. Too small: nodes whose clocks are merely
 // inaccurate do not vote. Too large: a smaller step that happened before this process first saw the node goes
 // undetected.
-func WithMaxClockSkew(d time.Duration) Option { return func(s *Settings) { s.MaxClockSkew = d } }
+func WithMaxClockSkew(d time.Duration) Option { return func(o *options) { o.MaxClockSkew = d } }
 
 // WithoutRestartGuard lets nodes grant locks immediately after they were started, restarted or flushed. It is meant for
 // throwaway nodes in tests. Elsewhere, a node that has lost a lock grants it to somebody else.
-func WithoutRestartGuard() Option { return func(s *Settings) { s.RestartGuard = false } }
+func WithoutRestartGuard() Option { return func(o *options) { o.RestartGuard = false } }
 
 // WithUnseenRestarts accepts nodes that do not let scripts call INFO, such as Redis Enterprise and services built on
 // it. Without this option they are refused. With it, a restart of such a node is detected only if its data is gone. A
 // node that comes back with an older copy of its data, or a replica promoted without the last writes, may grant a lock
 // to a second holder, with the same token. Nor is it detected if two addresses lead to the same server.
-func WithUnseenRestarts() Option { return func(s *Settings) { s.UnseenRestarts = true } }
+func WithUnseenRestarts() Option { return func(o *options) { o.UnseenRestarts = true } }
 
 // WithFenceRetention sets how long a node keeps the fencing number of a lock after the hold. If not set, it is one
 // hour, or ten times MaxTTL if that is more. It must be at least MaxTTL + MaxClockSkew. Too long: names that are used
 // only once fill the nodes' memory, with about 130 bytes each. Too short: if the clocks of nodes differ by that much, a
 // later lease may get a smaller token.
-func WithFenceRetention(d time.Duration) Option { return func(s *Settings) { s.FenceRetention = d } }
+func WithFenceRetention(d time.Duration) Option { return func(o *options) { o.FenceRetention = d } }
 
 // WithTLS sets the TLS configuration for [Open]: trusted CAs, a client certificate, a server name. All URLs must then
 // be rediss:// URLs. By default the server name is the URL's host, and TLS 1.2 the oldest version. config must not
 // change afterwards. [New] refuses this option: its clients have their own options.
 func WithTLS(config *tls.Config) Option {
-	return func(s *Settings) {
-		if s.tls = nil; config != nil {
-			s.tls = func() *tls.Config { return config }
+	return func(o *options) {
+		if o.tls = nil; config != nil {
+			o.tls = func() *tls.Config { return config }
 		}
 	}
 }
 
 func newSettings(opts []Option) Settings {
-	s := Settings{
-		KeyPrefix: defaultPrefix, TTL: defaultTTL, Drift: defaultDrift, RestartGuard: true,
-	}
+	o := options{Settings{KeyPrefix: defaultPrefix, TTL: defaultTTL, Drift: defaultDrift, RestartGuard: true}}
 	for _, opt := range opts {
-		opt(&s)
+		opt(&o)
 	}
+	s := o.Settings
 	if s.clock == nil {
 		s.clock = clock.New()
 	}

@@ -21,7 +21,7 @@ func TestWithHooks_CallsAllInOrder(t *testing.T) {
 				return nil
 			}))
 		}
-		WithHooks(h)(&s)
+		WithHooks(h)(&s.options)
 	}
 	s.hooks.started(Run{})
 	s.hooks.finished(Record{})

@@ -22,15 +22,12 @@ import (
 
 // Scheduler runs jobs while its process leads. Its methods are safe for concurrent use, even from inside runs and hooks.
 type Scheduler struct {
-	elector    *election.Elector
-	parts      inside.Parts // of its Locker
-	store      *jobstore.Store
-	location   *time.Location
-	log        *zap.Logger
-	hooks      hooks
-	middleware []Middleware
-	changed    signal.Signal // wakes the loop to apply changes of jobs
-	maxSeq     int           // take a new ballot after that many writes; writes until then still have numbers. Tests set it lower
+	elector *election.Elector
+	parts   inside.Parts // of its Locker
+	store   *jobstore.Store
+	options
+	changed signal.Signal // wakes the loop to apply changes of jobs
+	maxSeq  int           // take a new ballot after that many writes; writes until then still have numbers. Tests set it lower
 
 	mu      sync.Mutex // guards the fields below
 	jobs    map[string]*job
@@ -61,7 +58,7 @@ func New(elector *election.Elector, opts ...Option) (*Scheduler, error) {
 		maxSeq:  jobstore.MaxSeq / 2,
 	}
 	for _, opt := range opts {
-		opt(s)
+		opt(&s.options)
 	}
 	if slices.ContainsFunc(s.middleware, func(wrap Middleware) bool { return wrap == nil }) {
 		return nil, errors.New("scheduler: a middleware is nil")
