@@ -9,6 +9,7 @@ import (
 
 	"github.com/redlockfx/redlockfx/internal/testkit/bubble"
 	"github.com/redlockfx/redlockfx/internal/testkit/nodetest"
+	"github.com/redlockfx/redlockfx/internal/testkit/records"
 	"github.com/redlockfx/redlockfx/internal/testkit/want"
 	"github.com/redlockfx/redlockfx/redlock"
 )
@@ -103,10 +104,13 @@ func TestAcquire_AFailedAttemptIsNotTheHoldAfterIt(t *testing.T) {
 		time.AfterFunc(time.Millisecond, func() { first.links.Heal() })
 		want.NoError(t, lease.Release(t.Context()))
 		time.Sleep(2 * time.Second)
-		before := c.Asked()
+		before, most := c.Asked(), 6 // the winner extends its lease, once or never
+		if records.Default.On(t, "x", c.Raw()...) < 3 {
+			most = 6 * 4 // a node that lacks the hold may be the first to know of its end: all are asked at most twice a second
+		}
 		time.Sleep(3 * time.Second)
-		if n := c.Asked() - before; n > 6 { // the winner extends its lease, once or never
-			t.Errorf("%d requests in three seconds of a hold", n)
+		if n := c.Asked() - before; n > most {
+			t.Errorf("%d requests in three seconds of a hold, want at most %d", n, most)
 		}
 		cancel()
 	})
