@@ -13,7 +13,7 @@ import (
 const maxRerun = 366 * 24 * time.Hour
 
 // Rerun requests that a tick runs again, with its own key: one that ran, failed, was lost, missed, skipped or canceled. Any replica may
-// call it. With fenced.Job it is safe to do so without looking: where the effect is there already, the run ends with fenced.ErrDone.
+// call it. With fenced.Job it is safe to do so without looking: if the effect is there already, the run does nothing, and succeeds.
 // [Run].Attempt is at least 2, and [Run].Manual and [Run].Rerun are true.
 //
 // Like a triggered run, it obeys the job's Overlap, takes place even if the job is paused, expires after an hour, and moves no tick. A
