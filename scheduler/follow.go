@@ -43,7 +43,7 @@ func (s *Scheduler) recallFrom(ctx context.Context) {
 	names = names[:min(len(names), maxFollowed)]
 	stored := make(map[string]bool, len(names)) // by the leader
 	for some := range slices.Chunk(names, jobstore.MaxJobs) {
-		views, _, err := s.store.Views(ctx, some...)
+		views, now, err := s.store.Views(ctx, some...)
 		if err != nil {
 			return
 		}
@@ -51,7 +51,7 @@ func (s *Scheduler) recallFrom(ctx context.Context) {
 			v := &views[i]
 			stored[v.Job] = v.Err != nil || !v.Left && !v.State.Removed
 			if v.Err == nil {
-				s.see(v)
+				s.see(v, now)
 			}
 		}
 	}
@@ -59,28 +59,35 @@ func (s *Scheduler) recallFrom(ctx context.Context) {
 	s.noteLacked(ctx, lacked, len(names)-1)
 }
 
-// see remembers what the nodes know of a job.
-func (s *Scheduler) see(v *jobstore.View) {
+// seen is what the nodes knew of a job.
+type seen struct {
+	view *jobstore.View
+	now  time.Time // by the nodes' clocks, when it was read
+	at   time.Time // the same by the clock of this process
+}
+
+// see remembers what the nodes know of a job, now by their clocks.
+func (s *Scheduler) see(v *jobstore.View, now time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	before := s.seen[v.Job]
-	if before != nil && before.At.IsAfter(v.At) {
+	before, is := s.seen[v.Job]
+	if is && before.view.At.IsAfter(v.At) {
 		return
 	}
-	if (s.jobs[v.Job] != nil || v.Job == jobstore.AllJobs) && (before != nil || len(s.seen) < maxFollowed) {
-		s.seen[v.Job] = v
+	if (s.jobs[v.Job] != nil || v.Job == jobstore.AllJobs) && (is || len(s.seen) < maxFollowed) {
+		s.seen[v.Job] = seen{v, now, time.Now()}
 	}
 }
 
 // recall makes the basis of a job that all nodes have lost from what this process knew of it. It returns false if that is nothing.
 func (l *loop) recall(e *entry, b *jobstore.Basis, now time.Time) bool {
-	v := e.view()
-	if v == nil {
-		l.s.mu.Lock()
-		v = l.s.seen[e.job.Name]
-		l.s.mu.Unlock()
+	if v := e.view(); v != nil { // nobody else has opened a tick since
+		return b.Recall(v, now, v.State.Mark)
 	}
-	return v != nil && b.Recall(v, now)
+	l.s.mu.Lock()
+	known, is := l.s.seen[e.job.Name]
+	l.s.mu.Unlock()
+	return is && b.Recall(known.view, now, known.now.Add(time.Since(known.at)))
 }
 
 // view returns what this term knows of a job on the nodes, or nil if that is nothing.
@@ -94,9 +101,10 @@ func (e *entry) view() *jobstore.View {
 
 // keep remembers the jobs of a term.
 func (l *loop) keep() {
+	now := l.clock.now()
 	for _, e := range l.entries {
 		if v := e.view(); v != nil {
-			l.s.see(v)
+			l.s.see(v, now)
 		}
 	}
 }

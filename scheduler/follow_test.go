@@ -67,3 +67,28 @@ func TestFollow_WhatTheOnlyNodeLoses(t *testing.T) {
 		})
 	}
 }
+
+// A leader without the job forgets it while another process still has it, and the nodes restart with their data: nothing is lost.
+func TestFollow_AForgottenJob(t *testing.T) {
+	withShortLeases(t, 3, func(t *testing.T, c *cluster) {
+		a, b := c.leader("a"), c.replica("b")
+		addBoth(a, b, "0 * * * * *", quick)
+		c.SleepTo(70 * time.Second)
+		c.must(a.Pause(t.Context(), "job"))
+		time.Sleep(10 * time.Minute) // b reads it
+		c.must(a.Remove("job"))
+		time.Sleep(10 * time.Second)
+		c.must(a.Forget(t.Context(), "job"))
+		for i := range 3 {
+			c.Restart(i)
+			time.Sleep(time.Minute)
+		}
+		time.Sleep(10 * time.Minute)
+		a.leaves()
+		b.leads()
+		time.Sleep(3 * time.Minute)
+		if s := b.status("job"); s.Paused {
+			t.Errorf("the pause of the forgotten job is back: %+v", s)
+		}
+	})
+}

@@ -158,7 +158,7 @@ func (l *loop) prepared(jobs []*entry, promises []jobstore.Promise, err error) {
 // begin starts the ticks of a job from the state that the nodes have.
 func (l *loop) begin(e *entry, basis jobstore.Basis, now time.Time) {
 	event := jobmachine.Prepared{Now: now, Basis: basis, Absence: l.ballot.absence(basis.At),
-		Unnoticed: l.s.pollEvery() + jobmachine.LateTolerance}
+		Unnoticed: l.s.pollEvery() + jobmachine.LateTolerance, Wall: l.clock.wall()}
 	if basis.Known && basis.State.Plan != e.job.plan {
 		if before, _, err := parsePlan(basis.State.Plan, nil); err == nil {
 			event.Before = before
@@ -192,7 +192,8 @@ func (l *loop) waits(b jobstore.Basis, now time.Time) bool {
 		return true
 	}
 	guard := l.s.elector.Locker().Settings().MaxTTL
-	return !b.Floor.IsZero() && !b.Complete && now.Before(b.Floor.Add(-jobstore.Ahead).Add(guard))
+	from := b.Floor.Add(-jobstore.Ahead) // ahead of now if the clocks were set back since: there is nothing to wait for
+	return !b.Floor.IsZero() && !b.Complete && !from.After(now.Add(jobstore.Ahead)) && now.Before(from.Add(guard))
 }
 
 // notPrepared schedules another attempt.

@@ -31,12 +31,12 @@ type Scheduler struct {
 
 	mu      sync.Mutex // guards the fields below
 	jobs    map[string]*job
-	changes map[string]bool           // jobs added or removed since the last takeChanges
-	loop    *loop                     // of the newest term
-	seen    map[string]*jobstore.View // what this process last knew of its jobs on the nodes
-	stop    func()                    // removes the callback from the elector; set when the first job is added
-	closed  time.Time                 // when Shutdown was called; zero: it was not
-	lacked  *trouble                  // jobs that another leader does not have
+	changes map[string]bool // jobs added or removed since the last takeChanges
+	loop    *loop           // of the newest term
+	seen    map[string]seen // what this process last knew of its jobs on the nodes
+	stop    func()          // removes the callback from the elector; set when the first job is added
+	closed  time.Time       // when Shutdown was called; zero: it was not
+	lacked  *trouble        // jobs that another leader does not have
 }
 
 // New returns a Scheduler that runs its jobs in the terms of elector, including one under way. It starts and stops with
@@ -53,7 +53,7 @@ func New(elector *election.Elector, opts ...Option) (*Scheduler, error) {
 		elector: elector,
 		parts:   inside.Of(elector.Locker()),
 		jobs:    make(map[string]*job),
-		seen:    make(map[string]*jobstore.View),
+		seen:    make(map[string]seen),
 		changed: signal.New(),
 		maxSeq:  jobstore.MaxSeq / 2,
 	}

@@ -22,6 +22,9 @@ type Prepared struct {
 	Before Schedule
 	// Unnoticed is how long it takes a leader at most to notice that the nodes' clocks were set back.
 	Unnoticed time.Duration
+	// Wall is the time by the clock of this process. If no node knows the job, earlier nodes may have: ticks up to Basis.Floor are
+	// taken for unopened only if they come after Wall too, because the nodes' clocks are ahead.
+	Wall time.Time
 }
 
 // Unprepared says that the nodes are asked for the job's state again. Nothing is written until [Prepared].

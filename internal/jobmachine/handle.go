@@ -13,7 +13,7 @@ func (e Prepared) apply(m Machine) (Machine, Effects) {
 	switch {
 	case m.isNew: // its ticks begin now
 		m.stored.State = jobstore.State{Since: e.Now, Plan: m.job.Plan, Mark: later(e.Now, e.Basis.Floor),
-			Gaps: []jobstore.Range{{After: e.Basis.Deleted, UpTo: e.Now}}}
+			Gaps: []jobstore.Range{{After: later(e.Basis.Deleted, earlier(e.Basis.Floor, e.Wall)), UpTo: e.Now}}}
 	case isFirst || e.Basis.Known && e.Basis.At.IsAfter(m.stored.At): // otherwise nobody has written after this leader
 		m.stored = e.Basis.Written
 	}
@@ -29,7 +29,7 @@ func (e Prepared) apply(m Machine) (Machine, Effects) {
 		m.before = e.Before
 	}
 	m.pause, m.trigger = newest(m.pause, e.Basis.Pause), newest(m.trigger, e.Basis.Trigger)
-	if e.Basis.SetBack > 0 {
+	if e.Basis.SetBack > 0 || m.stored.State.Mark.Sub(e.Now) > jobstore.Ahead {
 		m = m.setBack(e.Now, e.Unnoticed)
 	}
 	m.wasSetBack = e.Basis.SetBack > 0

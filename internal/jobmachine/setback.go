@@ -15,6 +15,9 @@ import (
 func (m Machine) setBack(now time.Time, unnoticed time.Duration) Machine {
 	waits := m.trigger.On && m.trigger.At().After(m.stored.State.Manual)
 	isNewer := m.pause.IsNewer(m.stored.State.Pause)
+	if m.floor.Sub(now) > jobstore.Ahead {
+		m.stored.State.Mark, m.floor = later(m.stored.State.Mark, m.floor), now
+	}
 	m.stored.State = stateSetBack(m.stored.State, now, unnoticed)
 	m.pause, m.all, m.trigger = settingSetBack(m.pause, now), settingSetBack(m.all, now), settingSetBack(m.trigger, now)
 	if isNewer && !m.pause.IsNewer(m.stored.State.Pause) {

@@ -145,6 +145,30 @@ func TestNext_TicksOfALossAreNoGap(t *testing.T) {
 	}
 }
 
+// Ticks of a job that no node knows may have been opened up to the floor, unless the nodes' clocks are ahead of the leader's.
+func TestNext_AJobThatNoNodeKnows(t *testing.T) {
+	for name, test := range map[string]struct {
+		deleted, floor, wall float64
+		gaps                 []jobstore.Range
+		ran                  jobstore.Range
+	}{
+		"the nodes' clocks are ahead":           {0, 500, 100, gaps(100, 600), jobstore.Range{}},
+		"the nodes have lost it":                {0, 500, 600, gaps(500, 600), jobstore.Range{}},
+		"it was deleted":                        {550, 550, 100, gaps(550, 600), jobstore.Range{}},
+		"it was deleted by clocks that went on": {900, 900, 600, nil, span(600, 900)},
+	} {
+		r := lead(t, minutely(), 600, jobstore.State{}, func(e *jobmachine.Prepared) {
+			e.Wall, e.Basis = sec(test.wall), jobstore.Basis{Floor: sec(test.floor), Deleted: sec(test.deleted)}
+			if test.floor > 600 {
+				e.Basis.SetBack = time.Second
+			}
+		}).work()
+		if s := r.m.State(); !slices.Equal(s.Gaps, test.gaps) || s.Ran != test.ran || !s.Mark.Equal(sec(600)) {
+			t.Errorf("%s: %+v", name, s)
+		}
+	}
+}
+
 // A pause that holds still holds. A trigger that is done is not run again, and one that waits runs.
 func TestNext_AfterASetBackSettingsStayValid(t *testing.T) {
 	for name, test := range map[string]struct {

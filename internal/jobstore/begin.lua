@@ -5,8 +5,8 @@
 -- The second hash has the header in the field '', and the entry of each job in the field of its name. The parts of the header have
 -- fixed widths: LAYOUT BEGAN IDENTITY PROMISED FLOOR ALIVE SETTLED LEADER. They are: layout (2), start of the incarnation (µs, 16),
 -- the first part of the server's identity in it (12), the largest ballot that the server has promised (26: epoch, 6; when it was taken,
--- µs, 16; 4 random digits), the largest high-water mark of the deleted jobs (ms, 13), when the server last heard from the leader (µs, 16), 1 if the leader has written all of its
--- jobs under that ballot, else 0 (1), and the leader.
+-- µs, 16; 4 random digits), the newest tick that a deleted job may have opened (ms, 13), when the server last heard from the leader
+-- (µs, 16), 1 if the leader has written all of its jobs under that ballot, else 0 (1), and the leader.
 local ahead = 2000000 -- µs that a ballot, a mark or a setting may be ahead of the server's clock
 local sub = string.sub
 local t = redis.call('TIME')
@@ -50,7 +50,7 @@ if failed then
 elseif not header and not marker then
   began = list == '' and now or tonumber(since)
 elseif not header or sub(header, 3, 18) ~= marker or far(marker) or not tonumber(sub(header, 33, 38))
-  or far(sub(header, 39, 54)) or far(sub(header, 60, 72) .. '000') then
+  or far(sub(header, 39, 54)) or not tonumber(sub(header, 60, 72)) then
   began = now
 elseif list ~= '' and (sub(header, 20, 31) ~= ident or tonumber(since) > tonumber(marker)) then
   began = tonumber(since)

@@ -184,14 +184,19 @@ func onlyEnds(s, older State) bool {
 }
 
 // Recall makes the basis of a job that no node knows from what this process knew of it. It returns false if the nodes have not lost
-// that, but the job was deleted.
-func (b *Basis) Recall(v *View, now time.Time) bool {
+// that, but the job was deleted. If the view is ahead of now, the nodes' clocks were set back since, and showed at most until before
+// that: ticks up to then may have been opened.
+func (b *Basis) Recall(v *View, now, until time.Time) bool {
 	taken := v.At.Ballot.Time()
-	if b.Known || b.Empty.IsZero() || taken.After(b.Empty.Add(Ahead)) || latest(taken, v.State.Mark).After(now.Add(Ahead)) {
+	isLater := taken.After(b.Empty.Add(Ahead)) && !taken.After(now.Add(Ahead))
+	if b.Known || b.Empty.IsZero() || isLater || !b.Deleted.Before(v.State.Mark) {
 		return false
 	}
+	if by := latest(latest(v.State.Mark, v.State.newest()), latest(taken, v.Pause.At())).Sub(now); by > Ahead {
+		b.SetBack, b.Floor = max(b.SetBack, by), latest(b.Floor, until)
+	}
 	b.Known, b.Lost, b.State = true, true, v.State
-	b.Pause = newest(newest(b.Pause, v.State.Pause, now), v.Pause, now)
+	b.Pause = newest(newest(b.Pause, v.State.Pause, now.Add(b.SetBack)), v.Pause, now.Add(b.SetBack))
 	return true
 }
 

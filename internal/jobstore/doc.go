@@ -33,8 +33,8 @@
 // A leader does not use these data of a single node, because this library cannot have written them, or no majority can
 // have them:
 //
-//   - A state or a request that is ahead of the node's clock, unless a majority has such ones; or a state that differs from a
-//     majority's state at the same position in the order of writes.
+//   - A state, a request or a mark of deleted jobs that is ahead of the node's clock, unless a majority has such ones; or a state that
+//     differs from a majority's state at the same position in the order of writes.
 //   - A state later than a majority's state. Ends of runs are the exception, since no other node may know them.
 //   - A request, unless the nodes that have it and those that did not answer may be a majority together. A node that may have lost it
 //     counts as one that did not answer, unless a leader has taken its ballot after the request was made: then that leader has asked
@@ -59,7 +59,8 @@
 //
 // If a majority has a job from the future, it stored that by clocks that have been set back since. The leader goes on from these
 // states ([Basis.SetBack]) and writes them again without times of the future. Ticks keep their names: State.Ran has those that may
-// have been opened and come again.
+// have been opened and come again. If a job is deleted, the node keeps up to when its ticks may have been opened, as the mark of all
+// deleted jobs. A set-back does not lower it. It becomes the State.Ran of the next job that no node knows.
 //
 // # Why a tick starts once
 //
@@ -75,5 +76,8 @@
 //
 // # Assumptions
 //
-// A node that loses its state does not set its clock back at the same time.
+// A node that loses its state does not set its clock back at the same time. Until the clocks have caught up
+// after a set-back, no majority loses its state, unless the process that leads next has seen it; and no node loses the mark of deleted
+// jobs. If all nodes lose a job that the next leader has not seen, the clock of that leader's process is not behind, and the job is
+// added before the clocks are set back.
 package jobstore

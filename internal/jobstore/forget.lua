@@ -21,8 +21,11 @@ elseif position > ARGV[6] then
   items[2] = 'o'
   return answer()
 end
-if entry and header and sub(entry, 63, 75) > sub(header, 60, 72) then -- its ticks must not be opened again
-  redis.call('HSET', jobs, '', sub(header, 1, 59) .. sub(entry, 63, 75) .. sub(header, 73))
+-- its ticks must not be opened again: those up to its mark, and those that were opened before the clock was set back
+local ran = string.match(entry or '', ' ran=%d*,(%d+)')
+local floor = math.max(tonumber(sub(entry or '', 63, 75)) or 0, tonumber(ran or '0'))
+if header and floor > tonumber(sub(header, 60, 72)) then
+  redis.call('HSET', jobs, '', sub(header, 1, 59) .. string.format('%013d', floor) .. sub(header, 73))
 end
 redis.call('HDEL', jobs, ARGV[4])
 redis.call('HDEL', KEYS[3], 'p:' .. ARGV[4], 't:' .. ARGV[4], 'c:' .. ARGV[4])

@@ -161,15 +161,16 @@ func readPrepared(r *quorum.Reply) (p Promise, err error) {
 	if ms > 0 {
 		p.Floor = time.UnixMilli(ms).UTC()
 	}
-	if by := p.Floor.Sub(p.Time); by > Ahead {
-		return p, fmt.Errorf("the mark of its deleted jobs is %w, by %v", ErrAhead, by)
-	}
 	for r.More() {
 		raw, err := readRaw(r)
 		if err != nil {
 			return p, err
 		}
-		p.Jobs = append(p.Jobs, raw.decode(p.Time))
+		f := raw.decode(p.Time)
+		if by := p.Floor.Sub(p.Time); f.Kind == None && by > Ahead {
+			f.Ahead, f.Err = max(f.Ahead, by), first(f.Err, fmt.Errorf("the mark of its deleted jobs is %w, by %v", ErrAhead, by))
+		}
+		p.Jobs = append(p.Jobs, f)
 	}
 	return p, nil
 }

@@ -8,13 +8,13 @@
 local ballot, leader = ARGV[4], ARGV[5]
 local kept = header
 if began then
-  local floor = kept and not far(sub(kept, 60, 72) .. '000') and sub(kept, 60, 72) or string.rep('0', 13)
+  local floor = tonumber(sub(kept or '', 60, 72)) and sub(kept, 60, 72) or string.rep('0', 13)
   local promised = string.rep('0', 26)
   local epoch, taken = tonumber(sub(kept or '', 33, 38)), tonumber(sub(kept or '', 39, 54))
-  if epoch and taken and taken <= now + ahead then
-    promised = sub(kept, 33, 58)
-  elseif epoch and taken and epoch < 999999 then -- the clock was set back: serve no ballot of this epoch any more
+  if epoch and taken and taken > now + ahead and epoch < 999999 then -- the clock was set back: serve no ballot of this epoch any more
     promised = string.format('%06d', epoch + 1) .. string.rep('0', 20)
+  elseif epoch and taken then
+    promised = sub(kept, 33, 58)
   end
   header = string.format('2 %016d %s %s %s %s 0 ', began, ident, promised, floor, string.rep('0', 16))
   redis.call('HSET', jobs, '', header)

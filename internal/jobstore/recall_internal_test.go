@@ -16,6 +16,7 @@ func TestRecall(t *testing.T) {
 	none := func(began int) Promise {
 		return Promise{Time: at(60), Began: at(began), Jobs: []Found{{}}}
 	}
+	deleted := Promise{Time: at(60), Began: at(51), Floor: at(20), Jobs: []Found{{}}}
 	knows := Promise{Time: at(60), Began: at(0), Jobs: []Found{{Kind: Present, Written: Written{At: At{NewBallot(0, at(5)), 1}}}}}
 	away := Promise{Err: quorum.ErrNoAnswer}
 	s := New(Config{Quorum: quorum.New(make([]redis.UniversalClient, 3), make([]string, 3), quorum.Config{})})
@@ -30,8 +31,9 @@ func TestRecall(t *testing.T) {
 		"it was deleted":             {[]Promise{none(0), none(0), none(52)}, 10, 20, false, false},
 		"it was written after that":  {[]Promise{none(50), none(51), none(52)}, 55, 56, false, false},
 		"a node knows it":            {[]Promise{none(50), knows, none(52)}, 10, 20, false, true},
-		"its mark is in the future":  {[]Promise{none(50), none(51), none(52)}, 10, 90, false, false},
-		"its write is in the future": {[]Promise{none(50), none(51), none(52)}, 90, 20, false, false},
+		"its mark is in the future":  {[]Promise{none(50), none(51), none(52)}, 10, 90, true, true},
+		"its write is in the future": {[]Promise{none(50), none(51), none(52)}, 90, 20, true, true},
+		"it was deleted, then lost":  {[]Promise{none(50), deleted, none(52)}, 10, 20, false, false},
 	} {
 		b, err := s.Decide(test.nodes, 0)
 		if err != nil {
@@ -40,8 +42,10 @@ func TestRecall(t *testing.T) {
 		}
 		v := &View{At: At{NewBallot(0, at(test.written)), 1}, State: State{Mark: at(test.mark)},
 			Pause: Setting{Version: at(15).UnixMicro(), On: true}}
-		got := b.Recall(v, at(60))
-		if got != test.recalled || b.Lost != test.lost || got && (!b.Pause.On || !b.State.Mark.Equal(at(test.mark)) || b.Floor.IsZero()) {
+		got := b.Recall(v, at(60), at(99))
+		isAhead := max(test.written, test.mark) > 60
+		if got != test.recalled || b.Lost != test.lost || got && (!b.Pause.On || !b.State.Mark.Equal(at(test.mark)) || b.Floor.IsZero() ||
+			isAhead != b.Floor.Equal(at(99)) || isAhead != (b.SetBack == 30*time.Minute)) {
 			t.Errorf("%s: %v, %+v", name, got, b)
 		}
 	}

@@ -1,0 +1,121 @@
+package scheduler_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/alicebob/miniredis/v2/server"
+)
+
+const half = 30 * time.Second
+
+// A job is forgotten and added again: what ran before that does not start again after the set-back.
+func TestSetBack_AForgottenJobIsAddedAgain(t *testing.T) {
+	for name, test := range map[string]struct{ forget, back time.Duration }{
+		"forgotten before": {15*time.Minute + half, 16*time.Minute + half},
+		"forgotten after":  {17*time.Minute + half, 16*time.Minute + half},
+	} {
+		for _, nodes := range []int{1, 3} {
+			t.Run(fmt.Sprint(name, ", ", nodes, " nodes"), func(t *testing.T) {
+				withShortLeases(t, nodes, func(t *testing.T, c *cluster) {
+					a := c.leader("a")
+					job := a.job("job", "0 * * * * *", quick)
+					a.add(job)
+					c.SleepTo(10*time.Minute + half)
+					c.jumpAll(nodes, 20*time.Minute)
+					time.AfterFunc(time.Until(c.Start.Add(test.back)), func() { c.jumpAll(nodes, -20*time.Minute) })
+					c.SleepTo(test.forget)
+					c.must(a.Remove("job"))
+					time.Sleep(10 * time.Second)
+					c.must(a.Forget(t.Context(), "job"))
+					c.SleepTo(18*time.Minute + half)
+					if nodes > 1 {
+						c.Cut(0)
+					}
+					a.add(job)
+					c.SleepTo(45 * time.Minute)
+					c.wantNoneTwice("job")
+					if n := c.ticksOf("job")["40m0s"]; n != 1 {
+						t.Errorf("40m0s ran %d times", n)
+					}
+				})
+			})
+		}
+	}
+}
+
+// The only node loses a job that the next leader has not seen, and its clock is set back behind that later.
+func TestSetBack_BehindALossOfData(t *testing.T) {
+	withShortLeases(t, 1, func(t *testing.T, c *cluster) {
+		a := c.leader("a")
+		a.add(a.job("job", "0 * * * * *", quick))
+		c.SleepTo(15*time.Minute + half)
+		a.links.Cut()
+		c.restartsEmpty(0, time.Second)
+		c.SleepTo(17*time.Minute + half)
+		b := c.leader("b")
+		b.add(b.job("job", "0 * * * * *", quick))
+		c.SleepTo(25*time.Minute + half)
+		c.jumpAll(1, -15*time.Minute)
+		c.SleepTo(45 * time.Minute)
+		c.wantNoneTwice("job")
+	})
+}
+
+// The only node loses its data some time after the set-back. The next leader has read the jobs before the set-back last.
+func TestSetBack_WhatAProcessHasSeenBefore(t *testing.T) {
+	withShortLeases(t, 1, func(t *testing.T, c *cluster) {
+		a, b := c.leader("a"), c.replica("b")
+		for _, name := range []string{"job", "first"} {
+			addJob := func(r *replica) { r.add(r.job(name, "0 * * * * *", quick)) }
+			addJob(a)
+			addJob(b)
+		}
+		c.SleepTo(2*time.Minute + half)
+		c.must(a.Pause(t.Context(), "first"))
+		c.SleepTo(10*time.Minute + half)
+		c.jumpAll(1, 20*time.Minute)
+		c.SleepTo(16*time.Minute + half)
+		c.jumpAll(1, -20*time.Minute)
+		c.SleepTo(18*time.Minute + half)
+		a.links.Cut()
+		c.restartsEmpty(0, time.Second)
+		c.SleepTo(40 * time.Minute)
+		c.wantNoneTwice("job")
+		for tick := range c.ticksOf("first") {
+			if tick != "1m0s" && tick != "2m0s" {
+				t.Errorf("the job that was paused at 2m30s ran %s", tick)
+			}
+		}
+	})
+}
+
+// A job is new, and its first state is not stored when the clocks are set back.
+func TestSetBack_ANewJobThatIsNotStored(t *testing.T) {
+	withShortLeases(t, 3, func(t *testing.T, c *cluster) {
+		c.jumpAll(3, 10*time.Hour)
+		a := c.leader("a")
+		c.SleepTo(5*time.Minute + half)
+		for node := range 3 {
+			c.SetPreHook(node, func(p *server.Peer, command string, args ...string) bool {
+				if isAbout("fresh", command, args) {
+					p.WriteError(noMemory)
+					return true
+				}
+				return false
+			})
+		}
+		a.add(a.job("fresh", "0 * * * * *", quick))
+		time.Sleep(3 * time.Second)
+		c.jumpAll(3, -10*time.Hour)
+		time.Sleep(3 * time.Second)
+		for node := range 3 {
+			c.SetPreHook(node, nil)
+		}
+		c.SleepTo(20 * time.Minute)
+		if n := c.runsOf("fresh"); n < 10 {
+			t.Errorf("it ran %d times in 14 minutes", n)
+		}
+	})
+}
