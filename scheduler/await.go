@@ -42,7 +42,8 @@ func (s *Scheduler) TriggerAndWait(ctx context.Context, job string, opts ...Chan
 	if err != nil {
 		return Record{}, err
 	}
-	return s.await(ctx, job, "triggered", func(v *jobstore.View, now time.Time) Record { return triggered(v, set.At(), now) })
+	asked := trigger{at: set.At(), polled: time.Now()}
+	return s.await(ctx, job, "triggered", asked.run)
 }
 
 // await waits until a run has ended that find returns from what the nodes know of a job.
@@ -100,10 +101,22 @@ func (s *Scheduler) newestLoop() *loop {
 	return s.loop
 }
 
-// triggered returns what the nodes know of the first run that was triggered at an instant or later. now is by their clocks.
-func triggered(v *jobstore.View, at, now time.Time) (first Record) {
+// trigger is a trigger whose run somebody waits for.
+type trigger struct {
+	at     time.Time // when it was made, by the nodes' clocks
+	again  time.Time // if the nodes' clocks were set back, not after that, by the present clocks: it has a time from then on
+	polled time.Time // by the clock of this process
+}
+
+// run returns what the nodes know of the first run that was triggered then or later. now is by their clocks.
+func (t *trigger) run(v *jobstore.View, now time.Time) (first Record) {
+	if t.again.IsZero() && t.at.Sub(now) > jobstore.Ahead {
+		t.again = now.Add(-time.Since(t.polled))
+	}
+	t.polled = time.Now()
 	take := func(r Record) {
-		if !r.Tick.Before(at) && (first.State == "" || r.Tick.Before(first.Tick)) {
+		isOurs := !r.Tick.Before(t.at) || !t.again.IsZero() && !r.Tick.Before(t.again) && !r.Tick.After(now)
+		if isOurs && (first.State == "" || r.Tick.Before(first.Tick)) {
 			first = r
 		}
 	}

@@ -1,11 +1,14 @@
 package scheduler_test
 
 import (
+	"context"
 	"fmt"
 	"testing"
 	"time"
 
 	"github.com/alicebob/miniredis/v2/server"
+
+	"github.com/redlockfx/redlockfx/scheduler"
 )
 
 const half = 30 * time.Second
@@ -87,6 +90,27 @@ func TestSetBack_WhatAProcessHasSeenBefore(t *testing.T) {
 			if tick != "1m0s" && tick != "2m0s" {
 				t.Errorf("the job that was paused at 2m30s ran %s", tick)
 			}
+		}
+	})
+}
+
+// Somebody waits for a triggered run, which waits for an earlier one, when the clocks are set back.
+func TestSetBack_TriggerAndWait(t *testing.T) {
+	withShortLeases(t, 1, func(t *testing.T, c *cluster) {
+		c.jumpAll(1, 20*time.Minute)
+		a := c.leader("a")
+		job := a.job("job", "@yearly", lasting(40*time.Second))
+		job.Overlap = scheduler.Queue
+		a.add(job)
+		c.SleepTo(5*time.Minute + half)
+		c.must(a.Trigger(t.Context(), "job"))
+		c.SleepTo(5*time.Minute + 40*time.Second)
+		time.AfterFunc(5*time.Second, func() { c.jumpAll(1, -20*time.Minute) })
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
+		defer cancel()
+		r, err := a.TriggerAndWait(ctx, "job")
+		if runs := c.records(); err != nil || r.State != scheduler.StateOK || len(runs) != 2 || c.At(time.Now()) < 6*time.Minute+half {
+			t.Errorf("%+v, %v, %d runs", r, err, len(runs))
 		}
 	})
 }
