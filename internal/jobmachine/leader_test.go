@@ -74,7 +74,7 @@ func setting(at float64, on bool) jobstore.Setting {
 func (r *rig) send(e jobmachine.Event) jobmachine.Effects {
 	m, effects := jobmachine.Next(r.m, e)
 	r.m = m
-	r.canceled = append(r.canceled, effects.Replace...)
+	r.canceled = append(r.canceled, slices.Concat(effects.Replace, effects.Cancel)...)
 	if effects.Ask {
 		if r.asks++; !r.unknown {
 			r.send(jobmachine.Free{Now: r.now})

@@ -29,6 +29,10 @@ func (m Machine) setBack(now time.Time, unnoticed time.Duration) Machine {
 	case !m.trigger.At().After(m.stored.State.Manual):
 		m.trigger.Version = m.stored.State.Manual.UnixMicro() + 1
 	}
+	if m.cancel == m.canceled {
+		m.cancel = jobstore.Setting{} // otherwise a request by the present clocks would not be newer
+	}
+	m.cancel, m.canceled = settingSetBack(m.cancel, now), jobstore.Setting{}
 	m.stored.State.Trigger = jobstore.Setting{} // the next write has it again if it waits
 	m.prepared, m.failedSince = earlier(m.prepared, now), earlier(m.failedSince, now)
 	m.runs, m.ended, m.spans = slices.Clone(m.runs), slices.Clone(m.ended), slices.Clone(m.spans)

@@ -252,3 +252,19 @@ func TestNext_RunsOfBeforeASetBack(t *testing.T) {
 	}
 	r.at(720).work().want("run 720s")
 }
+
+// A request to end runs that was made before the set-back is not newer than one after it.
+func TestNext_CancelAfterASetBack(t *testing.T) {
+	state := stateOf(minutely(), 900)
+	state.Gaps = gaps(0, 840)
+	r := lead(t, minutely(), 959, state).work()
+	r.at(960).work().send(jobmachine.Set{Cancel: setting(960, true)})
+	first := r.work().canceled
+	r.returns().work()
+	r.at(630).send(jobmachine.Prepared{Now: r.now, Basis: jobstore.Basis{Known: true, Written: jobstore.Written{State: r.m.State()}, SetBack: time.Second}})
+	r.work().at(660).work().wantCanceled(first...)
+	r.send(jobmachine.Set{Cancel: setting(660, true)})
+	if r.work(); len(first) != 1 || len(r.canceled) != 2 {
+		t.Errorf("canceled %v, and after the set-back %v", first, r.canceled)
+	}
+}
