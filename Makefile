@@ -83,7 +83,7 @@ repo: ## check imports, the length of files, documents, copied examples, a relea
 simulation: ## the random plans of faults, and the models of the line and the job store: a small part of make soak
 	go test -vet=off -timeout=10m -run '$(simulations)' ./redlock -args -plans=200
 	go test -vet=off -timeout=10m -run '$(simulations)' ./election -args -rapid.checks=60
-	go test -vet=off -timeout=10m -run '$(simulations)' ./scheduler -args -skew.ticks=30 -removed.plans=12
+	go test -vet=off -timeout=10m -run '$(simulations)' ./scheduler -args -skew.ticks=30 -removed.plans=12 -setback.plans=30
 	go test -vet=off -timeout=10m -run '$(simulations)' ./internal/jobmachine -args -jobmachine.events=300000
 	go test -vet=off -timeout=10m -run '$(simulations)' ./internal/jobstore
 	go test -vet=off -timeout=10m -run '$(simulations)' ./internal/nodeclock -args -rapid.checks=1000
@@ -98,7 +98,7 @@ soak: ## play many more random plans of faults, for locks, elections, the model 
 	go test -count=1 -timeout=2h -run 'TestOnLeader_|TestShutdown_' ./election -args -election.rounds=20
 	go test -count=1 -timeout=2h -v -run '$(simulations)' ./internal/jobstore -args -jobstore.deep
 	go test -count=1 -timeout=2h -run '$(simulations)' ./internal/jobmachine -args -jobmachine.events=5000000
-	go test -count=1 -timeout=2h -v -run '$(simulations)' ./scheduler -args -skew.ticks=1000 -removed.plans=300
+	go test -count=1 -timeout=2h -v -run '$(simulations)' ./scheduler -args -skew.ticks=1000 -removed.plans=300 -setback.plans=500
 	go test -count=1 -timeout=2h -run TestTick_Thousand ./scheduler -args -thousand.jobs=2000
 	go test -count=1 -timeout=2h -v -run 'TestZone_.*EveryZone' ./scheduler -args -zones.all -zones.step=1
 	go test -count=1 -timeout=2h -run '$(simulations)' ./internal/nodeclock -args -rapid.checks=20000

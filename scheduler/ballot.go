@@ -56,7 +56,7 @@ func (l *loop) takeBallot(now time.Time) time.Duration {
 		return maxPoll // the answer wakes the loop
 	}
 	at := now
-	if !at.After(b.above) {
+	if ahead := b.above.Sub(at); ahead >= 0 && ahead <= jobstore.Ahead { // no majority has promised one that is further ahead
 		at = b.above.Add(time.Microsecond)
 	}
 	taken := jobstore.NewBallot(b.epoch, at)
@@ -75,7 +75,7 @@ func (l *loop) takeBallot(now time.Time) time.Duration {
 
 // readAgain takes a ballot by the present clock, under which all jobs are read again.
 func (l *loop) readAgain() {
-	l.ballot.promised, l.ballot.above = nil, time.Time{}
+	l.ballot.promised = nil
 	l.wantBallot(time.Now())
 }
 

@@ -3,6 +3,7 @@ package scheduler
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -159,6 +160,9 @@ func (l *loop) prepared(jobs []*entry, promises []jobstore.Promise, err error) {
 func (l *loop) begin(e *entry, basis jobstore.Basis, now time.Time) {
 	event := jobmachine.Prepared{Now: now, Basis: basis, Absence: l.ballot.absence(basis.At),
 		Unnoticed: l.s.pollEvery() + jobmachine.LateTolerance, Wall: l.clock.wall()}
+	if e.machine.At().Ballot == "" { // nobody may have led since the clocks were set back
+		event.Unnoticed = math.MaxInt64
+	}
 	if basis.Known && basis.State.Plan != e.job.plan {
 		if before, _, err := parsePlan(basis.State.Plan, nil); err == nil {
 			event.Before = before

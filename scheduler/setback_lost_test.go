@@ -115,6 +115,50 @@ func TestSetBack_TriggerAndWait(t *testing.T) {
 	})
 }
 
+// Two of three nodes are set back, and the third one later. Meanwhile it does not count, also for another leader.
+func TestSetBack_TwoOfThreeNodes(t *testing.T) {
+	withShortLeases(t, 3, func(t *testing.T, c *cluster) {
+		c.jumpAll(3, 20*time.Minute)
+		a, b := c.leader("a"), c.idle("b")
+		addBoth(a, b, "0 * * * * *", quick)
+		c.SleepTo(5*time.Minute + half)
+		c.jumpAll(2, -20*time.Minute)
+		c.SleepTo(10*time.Minute + half)
+		a.links.Cut()
+		b.takesOver()
+		c.SleepTo(15*time.Minute + half)
+		c.Jump(2, -20*time.Minute)
+		c.SleepTo(20*time.Minute + half)
+		c.Cut(0) // the third one counts again
+		c.SleepTo(30 * time.Minute)
+		c.wantNoneTwice("job")
+		ran := c.ticksOf("job")
+		for _, tick := range []string{"9m0s", "14m0s", "19m0s", "28m0s"} {
+			if ran[tick] != 1 {
+				t.Errorf("%s ran %d times: %v", tick, ran[tick], ran)
+			}
+		}
+	})
+}
+
+// Nobody leads for a while after the clocks were set back. Each tick runs or has a record.
+func TestSetBack_NobodyLeads(t *testing.T) {
+	withShortLeases(t, 1, func(t *testing.T, c *cluster) {
+		c.jumpAll(1, 10*time.Hour)
+		a, b := c.leader("a"), c.idle("b")
+		addBoth(a, b, "0 * * * * *", quick)
+		c.SleepTo(5*time.Minute + half)
+		a.leaves()
+		c.jumpAll(1, -10*time.Hour)
+		c.SleepTo(15*time.Minute + half)
+		b.takesOver()
+		c.SleepTo(18*time.Minute + half)
+		if s := b.status("job"); s.Missed < 10 || c.ticksOf("job")["18m0s"] != 1 {
+			t.Errorf("missed %d of the 10 ticks that came meanwhile, ran %v", s.Missed, c.ticksOf("job"))
+		}
+	})
+}
+
 // A job is new, and its first state is not stored when the clocks are set back.
 func TestSetBack_ANewJobThatIsNotStored(t *testing.T) {
 	withShortLeases(t, 3, func(t *testing.T, c *cluster) {
