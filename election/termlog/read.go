@@ -32,7 +32,8 @@ func Read(ctx context.Context, locker *redlock.Locker, election string) ([]Recor
 	terms := make(map[uint64]Record) // by token
 	for _, rows := range answers {
 		for _, r := range rows {
-			if known && (!parts.Believes(r.Token) || r.Since.After(now.Add(time.Minute))) {
+			isAhead := known && (!parts.Believes(r.Token) || r.Since.After(now.Add(time.Minute)))
+			if isAhead && havers(answers, r.Token) < parts.Quorum.Majority() { // a majority has some if its clocks were set back
 				continue // otherwise records of the far future would be the newest forever
 			}
 			if have, is := terms[r.Token]; !is || r.isLater(have) {
@@ -42,6 +43,16 @@ func Read(ctx context.Context, locker *redlock.Locker, election string) ([]Recor
 	}
 	all := slices.SortedFunc(maps.Values(terms), func(a, b Record) int { return cmp.Compare(b.Token, a.Token) })
 	return all[:min(len(all), maxTerms)], nil
+}
+
+// havers returns how many nodes have a record of a term.
+func havers(answers [][]Record, token uint64) (n int) {
+	for _, rows := range answers {
+		if slices.ContainsFunc(rows, func(r Record) bool { return r.Token == token }) {
+			n++
+		}
+	}
+	return n
 }
 
 // isLater reports whether a record was made later than another of the same term. A node may have missed the last one.

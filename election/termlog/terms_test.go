@@ -199,14 +199,17 @@ func TestTerms_GarbageIsTheErrorOfItsNode(t *testing.T) {
 	})
 }
 
-// One node returns terms of the future.
+// One node returns a term of the future. Another one is on all nodes: it was recorded before their clocks were set back.
 func TestTerms_NoneOfTheFarFuture(t *testing.T) {
-	inBubble(t, 1, func(t *testing.T, c *cluster) {
+	inBubble(t, 3, func(t *testing.T, c *cluster) {
 		observer := c.candidate("observer")
-		observer.knows() // the node's clock
+		observer.knows() // the nodes' clocks
 		now := time.Now().UnixMicro()
-		c.recorded(0, fmt.Sprint(now-1000, " ", now-1000, " a"), fmt.Sprint(now, " ", now+1e15, " liar"))
-		if known := observer.knows(); len(known) != 1 || known[0].Replica != "a" {
+		for node := range 3 {
+			c.recorded(node, fmt.Sprint(now-1000, " ", now-1000, " a"), fmt.Sprint(now+1e14, " ", now+1e14, " b"))
+		}
+		c.recorded(0, fmt.Sprint(now, " ", now+1e15, " liar"))
+		if known := observer.knows(); len(known) != 2 || known[0].Replica != "b" || known[1].Replica != "a" {
 			t.Errorf("it has %+v", known)
 		}
 	})
