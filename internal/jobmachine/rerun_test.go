@@ -58,6 +58,17 @@ func TestNext_ARerun(t *testing.T) {
 	}
 }
 
+// A tick that has run again may do so once more when the nodes' clocks were set back.
+func TestNext_ARerunAfterASetBack(t *testing.T) {
+	j := minutely()
+	j.Plan, j.Schedule = "day", every(24*time.Hour)
+	state := stateOf(j, 0)
+	state.Reruns = []jobstore.Rerun{{Tick: sec(60), Setting: setting(900, true)}}
+	r := lead(t, j, 630, state, withSetBack)
+	r.send(rerunOf(60, 629))
+	r.work().want("run manual 60s attempt 2")
+}
+
 // While a run is under way, a rerun is skipped or waits, as the overlap says.
 func TestNext_ARerunObeysTheOverlap(t *testing.T) {
 	r := lead(t, minutely(), 60, stateOf(minutely(), 0)).work().want("run 60s")

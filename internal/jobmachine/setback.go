@@ -72,6 +72,8 @@ func stateSetBack(s jobstore.State, now time.Time, unnoticed time.Duration) jobs
 			r.Start, r.End = r.Start.Add(-ahead), now
 		}
 	}
+	// Otherwise a request by the present clocks would not be newer. Nodes that still have one from the future forget it as in vain.
+	s.Reruns = slices.DeleteFunc(slices.Clone(s.Reruns), func(r jobstore.Rerun) bool { return r.At().After(now) })
 	s.Open = slices.Clone(s.Open)
 	for i := range s.Open {
 		s.Open[i].Start, s.Open[i].NotBefore = earlier(s.Open[i].Start, now), earlier(s.Open[i].NotBefore, now)
