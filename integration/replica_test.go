@@ -268,7 +268,7 @@ func (r *replica) event(kind integration.Kind, term *election.Term) integration.
 // of returns an event of a run.
 func (r *replica) of(kind integration.Kind, run scheduler.Run, term *election.Term) integration.Event {
 	e := r.event(kind, term)
-	e.Job, e.Tick, e.RunToken = run.Job, run.Tick, run.Token
+	e.Job, e.Tick, e.RunToken, e.Rerun = run.Job, run.Tick, run.Token, run.Rerun
 	return e
 }
 
