@@ -97,7 +97,7 @@ func lead(nodes []string, run func(context.Context, scheduler.Run) error) error 
 	}
 	for n := range jobs {
 		err := s.Add(scheduler.Job{
-			Name: fmt.Sprintf("job %d", n), Spec: "@every 1s", Run: run, AtLeastOnce: true,
+			Name: fmt.Sprintf("job %d", n), Spec: "@every 1s", Run: run, AtLeastOnce: true, MaxAttempts: 1000, // ticks outlive all faults
 			CatchUp: scheduler.CatchUpAll(time.Hour), Overlap: scheduler.Queue,
 			Retry: scheduler.Retry{Times: 100, Wait: 50 * time.Millisecond},
 		})
