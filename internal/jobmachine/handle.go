@@ -29,7 +29,8 @@ func (e Prepared) apply(m Machine) (Machine, Effects) {
 		m.before = e.Before
 	}
 	m.pause, m.trigger = newest(m.pause, e.Basis.Pause), newest(m.trigger, e.Basis.Trigger)
-	if e.Basis.SetBack > 0 || m.stored.State.Mark.Sub(e.Now) > jobstore.Ahead {
+	// A mark may be ahead as far as a floor is, and the clock of this leader may be behind that of the leader before.
+	if e.Basis.SetBack > 0 || m.stored.State.Mark.Sub(e.Now) > 2*jobstore.Ahead {
 		m = m.setBack(e.Now, e.Unnoticed)
 	}
 	m.wasSetBack = e.Basis.SetBack > 0
