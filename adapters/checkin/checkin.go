@@ -11,6 +11,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/redlockfx/redlockfx/internal/signal"
 	"github.com/redlockfx/redlockfx/scheduler"
 )
 
@@ -31,7 +32,7 @@ type Config struct {
 // Client sends check-ins until Close.
 type Client struct {
 	config Config
-	wake   chan struct{}
+	wake   signal.Signal
 	cancel context.CancelFunc
 	done   chan struct{}
 
@@ -69,7 +70,7 @@ func New(config Config) (*Client, error) {
 		}
 	}
 	ctx, cancel := context.WithCancel(context.Background())
-	c := &Client{config: config, wake: make(chan struct{}, 1), cancel: cancel, done: make(chan struct{})}
+	c := &Client{config: config, wake: signal.New(), cancel: cancel, done: make(chan struct{})}
 	go c.run(ctx) // owned by c; Close stops it and waits for done
 	return c, nil
 }
@@ -124,10 +125,7 @@ func (c *Client) enqueue(e event) bool {
 		c.dropped++
 		c.unsent++
 	}
-	select {
-	case c.wake <- struct{}{}:
-	default:
-	}
+	c.wake.Set()
 	return true
 }
 
