@@ -100,7 +100,7 @@ soak: ## play many more random plans of faults, for locks, elections, the model 
 	go test -count=1 -timeout=2h -run '$(simulations)' ./internal/jobmachine -args -jobmachine.events=5000000
 	go test -count=1 -timeout=2h -v -run '$(simulations)' ./scheduler -args -skew.ticks=1000 -removed.plans=300 -setback.plans=500
 	go test -count=1 -timeout=2h -run TestTick_Thousand ./scheduler -args -thousand.jobs=2000
-	go test -count=1 -timeout=2h -v -run 'TestZone_.*EveryZone' ./scheduler -args -zones.all -zones.step=1
+	go test -count=1 -timeout=2h -v -run 'TestZone_.*EveryZone' ./internal/cronspec -args -zones.all -zones.step=1
 	go test -count=1 -timeout=2h -run '$(simulations)' ./internal/nodeclock -args -rapid.checks=20000
 	go -C integration test -race -count=1 -timeout=2h -v -run 'TestTransitions|TestLease_History' . -args -falls=35 -lease.faults=2m
 	go -C fenced/sqltest test -count=1 -timeout=2h ./once -args -once.rounds=10

@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/redlockfx/redlockfx/internal/cronspec"
 	"github.com/redlockfx/redlockfx/internal/jobmachine"
 	"github.com/redlockfx/redlockfx/internal/name"
 )
@@ -117,13 +118,16 @@ func newJob(j Job, where string, loc *time.Location) (*job, error) {
 	if j.Location != nil {
 		loc = j.Location
 	}
-	if _, err := loadZone(zoneOf(loc)); err != nil { // every replica must be able to load the zone by its name
+	if err := cronspec.CheckZone(loc); err != nil {
 		problems = append(problems, fmt.Errorf("scheduler: job %q: location: %w", j.Name, err))
 		loc = nil
 	}
-	schedule, plan, err := parse(j.Spec, loc)
+	plan := ""
+	schedule, err := cronspec.Parse(j.Spec, loc)
 	if err != nil {
 		problems = append(problems, fmt.Errorf("%w %.64q of job %q: %w", ErrSpec, j.Spec, j.Name, err))
+	} else {
+		plan = schedule.Plan()
 	}
 
 	check := func(ok bool, format string, args ...any) {

@@ -13,8 +13,6 @@ var (
 	removedPlans = flag.Uint64("removed.plans", 6, "random plans of jobs that are added and removed")
 	setBacks     = flag.Int("setback.plans", 6, "random plans of clocks that are set back")
 	thousand     = flag.Int("thousand.jobs", 200, "jobs that start at one instant")
-	zoneStep     = flag.Int("zones.step", 40, "of how many changes of clocks one is tested")
-	allZones     = flag.Bool("zones.all", false, "changes of the clocks of all zones, not one of each kind")
 )
 
 func TestMain(m *testing.M) { testmain.Run(m) }

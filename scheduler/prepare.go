@@ -10,6 +10,7 @@ import (
 
 	"go.uber.org/zap"
 
+	"github.com/redlockfx/redlockfx/internal/cronspec"
 	"github.com/redlockfx/redlockfx/internal/jobmachine"
 	"github.com/redlockfx/redlockfx/internal/jobstore"
 )
@@ -164,7 +165,7 @@ func (l *loop) begin(e *entry, basis jobstore.Basis, now time.Time) {
 		event.Unnoticed = math.MaxInt64
 	}
 	if basis.Known && basis.State.Plan != e.job.plan {
-		if before, _, err := parsePlan(basis.State.Plan, nil); err == nil {
+		if before, err := cronspec.ParsePlan(basis.State.Plan); err == nil {
 			event.Before = before
 		}
 	}
@@ -223,7 +224,7 @@ func (l *loop) reportSetBack(by time.Duration) {
 
 // reportZoneData reports that an earlier leader of a job had other zone data than this process: once for each zone.
 func (l *loop) reportZoneData(j *job, s *jobstore.State) {
-	zone, _ := splitPlan(j.plan)
+	zone, _ := cronspec.SplitPlan(j.plan)
 	if slices.Contains(l.ballot.zones, zone) {
 		return
 	}

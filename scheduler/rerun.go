@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/redlockfx/redlockfx/internal/cronspec"
 	"github.com/redlockfx/redlockfx/internal/jobstore"
 	"github.com/redlockfx/redlockfx/internal/name"
 )
@@ -87,7 +88,7 @@ func (s *Scheduler) mayRerun(v *jobstore.View, tick, now time.Time) error {
 		}
 		return t.UTC().Format(time.RFC3339)
 	}
-	_, spec := splitPlan(v.State.Plan)
+	_, spec := cronspec.SplitPlan(v.State.Plan)
 	switch next := schedule.Next(tick.Add(-time.Nanosecond)); {
 	case !next.Equal(tick):
 		return fmt.Errorf("%w: %s of job %q: the next one of %q after it is %s", ErrNotTick, show(tick), v.Job, spec, show(next))

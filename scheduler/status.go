@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/redlockfx/redlockfx/election"
+	"github.com/redlockfx/redlockfx/internal/cronspec"
 	"github.com/redlockfx/redlockfx/internal/jobmachine"
 	"github.com/redlockfx/redlockfx/internal/jobstore"
 	"github.com/redlockfx/redlockfx/internal/name"
@@ -185,7 +186,7 @@ func (s *Scheduler) statusOf(v *jobstore.View, leader string, now time.Time) Sta
 		st.Reason = v.Err.Error()
 		return st
 	}
-	st.Zone, st.Spec = splitPlan(v.State.Plan)
+	st.Zone, st.Spec = cronspec.SplitPlan(v.State.Plan)
 	own := s.own(v.Job)
 	switch {
 	case own == nil:
@@ -239,8 +240,7 @@ func scheduleOf(plan string, own *job) (jobmachine.Schedule, error) {
 	if own != nil && own.plan == plan {
 		return own.schedule, nil
 	}
-	schedule, _, err := parsePlan(plan, nil)
-	return schedule, err
+	return cronspec.ParsePlan(plan)
 }
 
 func rowOf(job string, r jobstore.Record) Record {

@@ -1,4 +1,4 @@
-package scheduler
+package cronspec
 
 import (
 	"errors"
@@ -10,18 +10,18 @@ import (
 // would differ on each replica and change with each restart.
 type every int64
 
-func parseEvery(args []string) (every, error) {
+func parseEvery(args []string) (Schedule, error) {
 	if len(args) != 1 {
-		return 0, errors.New("@every wants one duration, as in @every 1h30m")
+		return nil, errors.New("@every wants one duration, as in @every 1h30m")
 	}
 	d, err := time.ParseDuration(args[0])
 	switch {
 	case err != nil:
-		return 0, fmt.Errorf("@every: %w", err)
+		return nil, fmt.Errorf("@every: %w", err)
 	case d < time.Second:
-		return 0, fmt.Errorf("@every %s is less than 1s", args[0])
+		return nil, fmt.Errorf("@every %s is less than 1s", args[0])
 	case d%time.Second != 0:
-		return 0, fmt.Errorf("@every %s is not in whole seconds", args[0])
+		return nil, fmt.Errorf("@every %s is not in whole seconds", args[0])
 	}
 	return every(d / time.Second), nil
 }
@@ -46,4 +46,7 @@ func (e every) since(t time.Time) int64 {
 	return n
 }
 
-func (e every) String() string { return "@every " + (time.Duration(e) * time.Second).String() }
+// Plan returns the normalized form of the interval.
+func (e every) Plan() string {
+	return planOf(time.UTC, "@every "+(time.Duration(e)*time.Second).String())
+}

@@ -1,4 +1,4 @@
-package scheduler
+package cronspec
 
 import (
 	"fmt"
@@ -11,6 +11,9 @@ import (
 // spec was parsed to, and is itself a spec with these sets. So specs with the same sets have the same plan, and other specs have
 // not. The nodes store the plan of a job. If it is unchanged, the job's ticks continue, however its spec is written.
 
+// ParsePlan reads a plan.
+func ParsePlan(plan string) (Schedule, error) { return parse(plan, nil) }
+
 func planOf(loc *time.Location, spec string) string {
 	zone := zoneOf(loc)
 	if s := stretchAt(time.Time{}, loc); s.start.IsZero() && s.end.IsZero() && s.offset == 0 { // as Etc/UTC or GMT
@@ -19,8 +22,8 @@ func planOf(loc *time.Location, spec string) string {
 	return "CRON_TZ=" + zone + " " + spec
 }
 
-// splitPlan returns a plan's zone and spec. It omits the seconds of a spec of whole minutes, as people write it.
-func splitPlan(plan string) (zone, spec string) {
+// SplitPlan returns a plan's zone and spec. It omits the seconds of a spec of whole minutes, as people write it.
+func SplitPlan(plan string) (zone, spec string) {
 	first, rest, _ := strings.Cut(plan, " ")
 	zone, _ = zoneName(first)
 	if minutes, ok := strings.CutPrefix(rest, "0 "); ok && strings.Count(rest, " ") == len(layout)-1 {
@@ -36,8 +39,8 @@ func zoneOf(loc *time.Location) string {
 	return loc.String()
 }
 
-// plan returns the plan of a calendar. Parsed again, it has the same sets, and the same times of day are fixed.
-func (c *calendar) plan() string {
+// Plan returns the plan of a calendar. Parsed again, it has the same sets, and the same times of day are fixed.
+func (c *calendar) Plan() string {
 	dom, dow := c.spec.Dom, c.spec.Dow
 	if dom == layout[3].all() || dow == layout[5].all() { // without the star: each day matches, whatever the other field says
 		dom, dow = layout[3].all(), layout[5].all()

@@ -1,4 +1,4 @@
-package scheduler
+package cronspec
 
 import (
 	"errors"
@@ -6,16 +6,12 @@ import (
 	"time"
 
 	"github.com/robfig/cron/v3"
-
-	"github.com/redlockfx/redlockfx/internal/jobmachine"
 )
 
 // calendar is the schedule of a spec in a zone.
 //
 // It uses only the sets of robfig's schedule, to find matching readings of a wall clock. A reading is written as a time in UTC,
-// where every day has 24 hours. The search of robfig's schedule cannot be used: in a zone it loses days and months around
-// changes of the clock, and it never returns for a day that does not exist. This code converts readings to instants itself,
-// one stretch of constant offset after the other.
+// where every day has 24 hours. This code converts readings to instants itself, one stretch of constant offset after the other.
 type calendar struct {
 	spec   *cron.SpecSchedule
 	zone   *time.Location
@@ -23,12 +19,11 @@ type calendar struct {
 	fixed  bool // its times of day are plain values
 }
 
-// newCalendar returns the schedule of a checked spec's words, and its plan. timeOfDay are those of its words that give the time
-// of day.
-func newCalendar(words, timeOfDay []string, zone *time.Location) (jobmachine.Schedule, string, error) {
+// newCalendar returns the schedule of a checked spec's words. timeOfDay are those of its words that give the time of day.
+func newCalendar(words, timeOfDay []string, zone *time.Location) (Schedule, error) {
 	spec, err := ask(parser, strings.Join(words, " "))
 	if err != nil {
-		return nil, "", err
+		return nil, err
 	}
 
 	const allHours = 1<<24 - 1
@@ -38,9 +33,9 @@ func newCalendar(words, timeOfDay []string, zone *time.Location) (jobmachine.Sch
 
 	// The year 2000 has every possible date.
 	if match(spec, time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)).IsZero() {
-		return nil, "", errors.New("never fires: none of its months has that day of month")
+		return nil, errors.New("never fires: none of its months has that day of month")
 	}
-	return c, c.plan(), nil
+	return c, nil
 }
 
 // Next returns the first tick after the given instant, in UTC, or the zero time if that instant is
@@ -88,7 +83,7 @@ func (c *calendar) Reading(at time.Time) time.Time {
 		return time.Time{}
 	}
 	s := stretchAt(at, c.zone)
-	return latest(at.Add(s.offset), s.start.Add(s.before)).UTC()
+	return later(at.Add(s.offset), s.start.Add(s.before)).UTC()
 }
 
 // stretch is a span of time in which a zone keeps one offset. It includes start and excludes end.
@@ -117,4 +112,11 @@ func stretchAt(t time.Time, zone *time.Location) stretch {
 func offsetAt(t time.Time) time.Duration {
 	_, seconds := t.Zone()
 	return time.Duration(seconds) * time.Second
+}
+
+func later(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
 }

@@ -1,4 +1,4 @@
-package scheduler
+package cronspec
 
 import (
 	"math/bits"

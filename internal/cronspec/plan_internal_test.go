@@ -1,4 +1,4 @@
-package scheduler
+package cronspec
 
 import (
 	"strings"
@@ -60,13 +60,14 @@ func FuzzPlan(f *testing.F) {
 		f.Add(spec)
 	}
 	f.Fuzz(func(t *testing.T, spec string) {
-		schedule, plan, err := parse(spec, nil)
+		schedule, err := Parse(spec, nil)
 		if err != nil {
 			t.Skip(err)
 		}
-		planned, again, err := parsePlan(plan, nil)
-		if err != nil || again != plan {
-			t.Fatalf("%q has the plan %q, which has the plan %q, %v", spec, plan, again, err)
+		plan := schedule.Plan()
+		planned, err := ParsePlan(plan)
+		if err != nil || planned.Plan() != plan {
+			t.Fatalf("%q has the plan %q, which has the plan %v, %v", spec, plan, planned, err)
 		}
 		tick := time.Date(2026, 10, 24, 12, 0, 0, 0, time.UTC) // clocks are set back in the night
 		for range 200 {
@@ -80,9 +81,9 @@ func FuzzPlan(f *testing.F) {
 
 func planIn(t *testing.T, spec string) string {
 	t.Helper()
-	_, plan, err := parsePlan(spec, nil)
+	schedule, err := ParsePlan(spec)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return plan
+	return schedule.Plan()
 }

@@ -1,4 +1,4 @@
-package scheduler_test
+package cronspec_test
 
 import (
 	"archive/zip"

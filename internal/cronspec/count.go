@@ -1,4 +1,4 @@
-package scheduler
+package cronspec
 
 import (
 	"math/bits"
@@ -18,7 +18,7 @@ func (c *calendar) Count(after, upTo time.Time) (n int) {
 		}
 		from, second := c.resume(s, t), t.Add(s.offset+time.Second)
 		n += min(1, count(c.spec, from, second)) // readings that the clock jumped over are one tick, at t
-		n += count(c.spec, latest(from, second), end.Add(s.offset))
+		n += count(c.spec, later(from, second), end.Add(s.offset))
 		t = end
 	}
 	return n

@@ -1,15 +1,13 @@
-package scheduler_test
+package cronspec_test
 
 import (
 	"slices"
 	"testing"
 	"time"
 
-	"github.com/robfig/cron/v3"
 	"pgregory.net/rapid"
 
-	"github.com/redlockfx/redlockfx/internal/jobmachine"
-	"github.com/redlockfx/redlockfx/scheduler"
+	"github.com/redlockfx/redlockfx/internal/cronspec"
 )
 
 // oracleSpecs have ticks in or near the hours in which zones change their clocks. Each has its meaning a second time, as a plain
@@ -61,7 +59,7 @@ func TestZone_AgreesWithAMinuteByMinuteSearch(t *testing.T) {
 func compareWithSearch(t *testing.T, loc *time.Location, from, until time.Time) {
 	t.Helper()
 	for _, s := range oracleSpecs {
-		schedule, err := scheduler.Parse(s.spec, loc)
+		schedule, err := cronspec.Parse(s.spec, loc)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -96,9 +94,9 @@ func compareWithSearch(t *testing.T, loc *time.Location, from, until time.Time) 
 }
 
 // wantCounts compares the numbers of the ticks that came by many instants, and of those that come after, with a list of them.
-func wantCounts(t rapid.TB, schedule cron.Schedule, from, until time.Time, ticks []time.Time) {
+func wantCounts(t rapid.TB, schedule cronspec.Schedule, from, until time.Time, ticks []time.Time) {
 	t.Helper()
-	count := schedule.(jobmachine.Schedule).Count
+	count := schedule.Count
 	for at := from; at.Before(until); at = at.Add(until.Sub(from) / 50) {
 		past, _ := slices.BinarySearchFunc(ticks, at.Add(1), time.Time.Compare)
 		if n, later := count(from, at), count(at, until); n != past || later != len(ticks)-past {
