@@ -42,7 +42,7 @@ type leader struct {
 	Term    uint64     `json:"term"`
 	Since   *time.Time `json:"since,omitempty"`   // nil: not known
 	Lease   duration   `json:"lease_ms"`          // the time left, as of Now
-	Expired bool       `json:"expired,omitempty"` // no time is left: it no longer leads, unless it has renewed the lease since
+	Expired bool       `json:"expired,omitempty"` // no time is left: it no longer leads, or has renewed the lease since
 }
 
 // replica is the process that serves the page.
@@ -136,7 +136,10 @@ type change struct {
 }
 
 func changeOf(c scheduler.Change) change {
-	return change{What: c.What, By: firstLine(c.By), Reason: firstLine(c.Reason), Replica: firstLine(c.From), At: sayable(c.At), Until: c.Until, Tick: c.Tick}
+	return change{
+		What: c.What, By: firstLine(c.By), Reason: firstLine(c.Reason), Replica: firstLine(c.From), At: sayable(c.At),
+		Until: c.Until, Tick: c.Tick,
+	}
 }
 
 // problem says what could not be read, how old the shown value is, and why. The page shows the age in an element of
@@ -170,15 +173,17 @@ const sameBegin = 5 * time.Second
 // newView builds the view of a snapshot. Many requests share it, so it must not change afterwards.
 func newView(s *snapshot, election string) *view {
 	now := s.now
-	v := &view{
-		Problems: []problem{}, Nodes: []node{}, Jobs: []job{}, Runs: []record{}, Terms: []term{}, Gaps: []gap{}, Replicas: []seenReplica{}, // [] in JSON, not null
-		Election: election, of: s,
+	v := &view{ // [] in JSON, not null
+		Problems: []problem{}, Nodes: []node{}, Jobs: []job{}, Runs: []record{}, Terms: []term{}, Gaps: []gap{},
+		Replicas: []seenReplica{}, Election: election, of: s,
 	}
 	v.Problems = append(v.Problems, s.leader.stale("the leader", now)...)
 	v.Problems = append(v.Problems, s.jobs.stale("the jobs", now)...)
 	v.Problems = append(v.Problems, s.terms.stale("the terms", now)...)
 	for _, t := range s.terms.value {
-		v.Terms = append(v.Terms, term{Term: t.Token, Replica: firstLine(t.Replica), Since: sayable(t.Since), Until: sayable(t.Until), Ended: t.Ended})
+		v.Terms = append(v.Terms, term{
+			Term: t.Token, Replica: firstLine(t.Replica), Since: sayable(t.Since), Until: sayable(t.Until), Ended: t.Ended,
+		})
 	}
 	v.LeaderKnown, v.JobsKnown = !s.leader.at.IsZero(), !s.jobs.at.IsZero()
 	if l := s.leader.value; l.ID != "" {
@@ -195,7 +200,7 @@ func newView(s *snapshot, election string) *view {
 	said := make(map[string]string) // many jobs have the same spec
 	for i := range s.jobs.value {
 		status := &s.jobs.value[i]
-		if err := name.Check("name", status.Job); err != nil { // no request may have this name, and it may be of any length
+		if err := name.Check("name", status.Job); err != nil { // no request may have it, and it may be of any length
 			unnamed = append(unnamed, err)
 			continue
 		}
@@ -212,7 +217,8 @@ func newView(s *snapshot, election string) *view {
 	if len(unnamed) > 0 {
 		v.Problems = append(v.Problems, problem{
 			What: "the jobs", Known: "not shown",
-			Why: fmt.Sprintf("%d of %d, the first because its %s", len(unnamed), len(s.jobs.value), firstLine(unnamed[0].Error())),
+			Why: fmt.Sprintf("%d of %d, the first because its %s", len(unnamed), len(s.jobs.value),
+				firstLine(unnamed[0].Error())),
 		})
 	}
 	slices.SortFunc(v.last, func(a, b *scheduler.Record) int {
@@ -237,10 +243,11 @@ func (v *view) termOf(l election.Leader) *term {
 		return nil
 	}
 	newest := &v.Terms[0]
-	if newest.Replica != firstLine(l.ID) || newest.Ended || newest.Term > l.Token || newest.Since.Sub(l.Since).Abs() > sameBegin {
-		return nil
+	if newest.Replica == firstLine(l.ID) && !newest.Ended && newest.Term <= l.Token &&
+		newest.Since.Sub(l.Since).Abs() <= sameBegin {
+		return newest
 	}
-	return newest
+	return nil
 }
 
 // find returns the job of that name, or nil if there is none.
@@ -290,7 +297,8 @@ func jobOf(s *scheduler.Status, words string, now time.Time) job {
 	j := job{
 		Name: s.Job, Spec: firstLine(s.Spec), Words: words, Zone: firstLine(s.Zone), Next: when(s.Next), Paused: s.Paused,
 		Running: s.Running, LastOK: when(s.LastOK.Start), Failures: s.Failures, Missed: s.Missed,
-		Waits: firstLine(s.Waiting.String()), Why: firstLine(s.Reason), WhyTick: when(s.ReasonTick), Own: firstLine(s.Own), Lost: when(s.DataLost),
+		Waits: firstLine(s.Waiting.String()), Why: firstLine(s.Reason), WhyTick: when(s.ReasonTick),
+		Own: firstLine(s.Own), Lost: when(s.DataLost),
 	}
 	if s.Last.ID != "" {
 		last := recordOf(&s.Last, now)
@@ -309,8 +317,9 @@ func jobOf(s *scheduler.Status, words string, now time.Time) job {
 
 func recordOf(r *scheduler.Record, now time.Time) record {
 	shown := record{
-		Job: r.Job, Tick: sayable(r.Tick), State: stateOf(r.State), Replica: firstLine(r.Replica), Term: r.Token, Attempt: r.Attempt,
-		Manual: r.Manual, Rerun: r.Rerun, CaughtUp: r.CaughtUp, Err: firstLine(r.Err), Left: max(r.Ticks-1, 0),
+		Job: r.Job, Tick: sayable(r.Tick), State: stateOf(r.State), Replica: firstLine(r.Replica), Term: r.Token,
+		Attempt: r.Attempt, Manual: r.Manual, Rerun: r.Rerun, CaughtUp: r.CaughtUp, Err: firstLine(r.Err),
+		Left: max(r.Ticks-1, 0),
 	}
 	if r.Start.IsZero() || r.State == scheduler.StateMissed || r.State == scheduler.StateSkipped {
 		return shown

@@ -122,9 +122,8 @@ func refuse(w http.ResponseWriter, status int, text string) {
 	http.Error(w, text, status)
 }
 
-// Liveness answers 200 as long as no elector has an [election.ErrRestart] among its problems, even while Redis is down. Otherwise it
-// answers 503 with the reason. The reason is for operators, so do not serve this to
-// the public.
+// Liveness answers 200 as long as no elector has an [election.ErrRestart] among its problems, even while Redis is down.
+// Otherwise it answers 503 with the reason, which is for operators: do not serve it to the public.
 func Liveness(electors ...*election.Elector) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		for _, e := range electors {
