@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -180,31 +179,12 @@ func (l *Locker) Nodes(ctx context.Context) []NodeStatus {
 			all[i].Guard = milliseconds(l.settings.longestLease())
 		}
 		all[i].Err = errors.Join(l.unfit(n), l.clocks.Distrust(i, a.Received, a.Received))
+		if all[i].ClockOffset.Abs() > l.settings.MaxClockSkew {
+			all[i].Err = errors.Join(all[i].Err, l.jury.errSkewed(i))
+		}
 		if twin := twinOf(i, answers); twin >= 0 {
 			all[i].Err = errors.Join(all[i].Err, l.jury.errTwin(twin))
 		}
 	}
-	l.addSkewed(all)
 	return all
-}
-
-// addSkewed adds an error to the nodes whose clocks agree with too few others for their votes to count. It adds none if
-// too few nodes answer, because their clocks are then not the reason.
-func (l *Locker) addSkewed(all []NodeStatus) {
-	var well []int
-	for i := range all {
-		if all[i].Err == nil {
-			well = append(well, i)
-		}
-	}
-	if len(well) < l.need {
-		return
-	}
-	agreeing := l.clocks.Agree(well)
-	for _, i := range well {
-		counts := len(agreeing) >= l.need && slices.Contains(agreeing, i)
-		if !counts && all[i].ClockOffset.Abs() > l.settings.MaxClockSkew {
-			all[i].Err = l.jury.errSkewed(i)
-		}
-	}
 }
