@@ -111,6 +111,8 @@ func newGrant(r request, v value) *grant {
 // fieldOf returns the hash field of a lock's record.
 func fieldOf(name string) string { return "n:" + name }
 
+func nameOf(field string) string { return field[len("n:"):] }
+
 // AppendArgs appends the arguments of acquire for the node.
 func (g *grant) AppendArgs(node int, args []any) []any {
 	waiter := &nobody

@@ -45,25 +45,15 @@ type janitor struct {
 
 // leftover is a release that the node has yet to answer.
 type leftover struct {
-	kind         kind
 	field, value string
 	until        time.Time // when it is pointless, by the Locker's clock
-	tell         *string   // see releasing
+	tell         *tell
 	// notAfter is when the node no longer acts on the grant, in microseconds since 1970, if it did not answer the grant:
 	// that may still be on its way, or unread in the socket of a node that hung. Then a second release follows by that
 	// time. If the grant was answered, notAfter is 0, and one answered release is enough.
 	notAfter int64
 	handover *handover // dropped as soon as somebody has taken the lock; nil: not known
 }
-
-// kind is what a release is sent for.
-type kind int
-
-const (
-	ofRecord   kind = iota // removes a record that may be on the node, until it has expired
-	toLeave                // has the process leave the line
-	toTellMore             // has more of those in line notified
-)
 
 func newJanitor(l *Locker, node int) *janitor {
 	return &janitor{
@@ -82,7 +72,7 @@ func (j *janitor) add(left leftover) { j.put(left, j.clock.Now()) }
 func (j *janitor) put(left leftover, at time.Time) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	if j.last && left.kind == toTellMore {
+	if j.last && left.tell == &j.tells.more {
 		return
 	}
 	j.queue.Add(left, at)
@@ -195,7 +185,7 @@ func (j *janitor) release(batch []*due.Item[leftover]) (answered bool) {
 		if a.Over && (a.Err == nil || isRecordError(a.Err)) {
 			answered = true
 			j.answered(item.Value, a)
-			if left := item.Value; left.kind != ofRecord {
+			if left := item.Value; !left.tell.frees {
 				j.follow(left.field, left.value, left.handover, a, 2*apart)
 			}
 		} else {
@@ -208,8 +198,8 @@ func (j *janitor) release(batch []*due.Item[leftover]) (answered bool) {
 // tell returns what a release does to the line, when it is sent, behind all that this process has sent about the lock. If
 // nobody of the process waits any more, it is not put first, and the next ones, who may have taken the attempt for a hold,
 // are notified. If somebody waits again, it does not leave: its place is that of the new call.
-func (j *janitor) tell(field string, tell *string) *string {
-	waits := j.queues.wait(field)
+func (j *janitor) tell(field string, tell *tell) *tell {
+	waits := j.queues.wait(nameOf(field))
 	switch {
 	case !waits && (tell == &j.tells.again || tell == &j.tells.failed):
 		return &j.tells.failedOnce
@@ -228,9 +218,8 @@ func (j *janitor) follow(field, value string, h *handover, a answer, pause time.
 		return
 	}
 	now := j.clock.Now()
-	j.put(leftover{
-		kind: toTellMore, field: field, value: value, until: now.Add(maxFollow), tell: &j.tells.more, handover: h,
-	}, now.Add(pause))
+	more := leftover{field: field, value: value, until: now.Add(maxFollow), tell: &j.tells.more, handover: h}
+	j.put(more, now.Add(pause))
 }
 
 // work is what the janitor does next: it releases a batch, sweeps, or waits.
@@ -282,7 +271,7 @@ func (j *janitor) report() error {
 	var last time.Time
 	n := 0
 	for item := range j.queue.All() {
-		if left := item.Value; left.kind == ofRecord {
+		if left := item.Value; left.tell.frees {
 			n++
 			if left.until.After(last) {
 				last = left.until

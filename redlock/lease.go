@@ -215,7 +215,7 @@ func (s *Lease) Release(ctx context.Context) error {
 // releasing is one call that releases a lock.
 type releasing struct {
 	field, value string
-	tell         *string  // what to do with the line
+	tell         *tell
 	janitor      *janitor // that decides that when the call is sent; nil: it is decided
 }
 
@@ -224,7 +224,7 @@ func (r *releasing) AppendArgs(_ int, args []any) []any {
 	if r.janitor != nil {
 		tell = r.janitor.tell(r.field, tell)
 	}
-	return append(args, &r.field, &r.value, tell)
+	return append(args, &r.field, &r.value, &tell.text)
 }
 
 // Name keeps the release behind the grant and the repairs of the lock, and a later acquisition behind the release.

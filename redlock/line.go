@@ -33,28 +33,35 @@ const (
 	mostInLine = 1000
 )
 
-// tells are what a release does to the line of its lock; release.lua knows their format.
+// tell is what a release does to the line of its lock.
+type tell struct {
+	text  string // in the format of release.lua
+	frees bool   // it removes the record, too
+}
+
+// tells are those of one process.
 type tells struct {
-	released           string // the process goes, the first two are notified
-	failed, failedOnce string // the first two are notified that an attempt which may have looked like a hold has failed
-	again              string // the process, whose attempt has failed, is put first
-	nothing            string
-	leave, giveWay     string // free nothing; the process goes, the first two are notified if the lock is free
-	more               string // frees nothing; the first two, who did not come, go, and the next two are notified
+	released           tell // the process goes, the first two are notified
+	failed, failedOnce tell // the first two are notified that an attempt which may have looked like a hold has failed
+	again              tell // the process, whose attempt has failed, is put first
+	nothing            tell
+	leave, giveWay     tell // the process goes, the first two are notified if the lock is free
+	more               tell // the first two, who did not come, go, and the next two are notified
 }
 
 // newTells makes them for a process. After a failed attempt it promises to be there for that long.
 func newTells(process string, promise time.Duration) *tells {
 	back := fmt.Sprintf("%s%d", process, promise.Milliseconds())
 	return &tells{
-		released: process + "release", failed: back + "failed", failedOnce: process + "failed", again: back + "again",
-		nothing: process + "nothing", leave: process + "leave", giveWay: process + "leave", more: process + "more",
+		released: tell{process + "release", true}, failed: tell{back + "failed", true}, failedOnce: tell{process + "failed", true},
+		again: tell{back + "again", true}, nothing: tell{process + "nothing", true},
+		leave: tell{process + "leave", false}, giveWay: tell{process + "leave", false}, more: tell{process + "more", false},
 	}
 }
 
 // after returns what the removal of a failed attempt does on a node. A node that granted the lock has removed the
 // process from its line. looksHeld says that others may have taken the attempt for a hold.
-func (t *tells) after(g *grant, node int, looksHeld bool) *string {
+func (t *tells) after(g *grant, node int, looksHeld bool) *tell {
 	back := g.goesOn && g.listing.has(node)
 	switch {
 	case looksHeld && back:
@@ -102,23 +109,30 @@ func firstInTime(order []int, slow func(node int) bool) []int {
 
 // leaveLine removes this process from the line of a lock. If the lock is free, the next ones are notified. It does so
 // because nobody of the process waits any more (leave), or gives way to others (giveWay).
-func (l *Locker) leaveLine(name, value string, tell *string) {
+func (l *Locker) leaveLine(name, value string, does *tell) {
 	for _, i := range lineOf(l.quorum, order(l.quorum, name)) {
-		l.janitors[i].add(leftover{
-			kind: toLeave, field: fieldOf(name), value: value, until: l.clock.Now().Add(confirmAfter), tell: tell,
-		})
+		l.janitors[i].add(leftover{field: fieldOf(name), value: value, until: l.clock.Now().Add(confirmAfter), tell: does})
 	}
 }
 
-// queues are the wait queues of one process.
+// queues are the wait queues of one process. They receive messages from the nodes, on a channel of the process: a lock is
+// free for which a caller of this process waits.
 type queues struct {
+	id       string // identifies this process in the lines
+	channel  string
+	notifier *notify.Notifier
+	once     sync.Once    // subscribes when somebody waits
+	missed   atomic.Int64 // how often so far messages may have been missed
+
 	mu        sync.Mutex // guards the fields below, and those of the queues
 	all       map[string]*queue
 	handovers map[string]*handover // locks released while others waited, by name
 }
 
-func newQueues() *queues {
-	return &queues{all: make(map[string]*queue), handovers: make(map[string]*handover)}
+func newQueues(hash, id string, n *notify.Notifier) *queues {
+	return &queues{
+		id: id, channel: hash + ":p:" + id, notifier: n, all: make(map[string]*queue), handovers: make(map[string]*handover),
+	}
 }
 
 // queue is the wait queue of one process for one lock. One caller contends on the nodes; the others wait here for their
@@ -133,11 +147,11 @@ type queue struct {
 	won     bool  // the last caller that contended got the lock
 }
 
-// wait reports whether callers of this process wait for the lock with that field.
-func (s *queues) wait(field string) bool {
+// wait reports whether callers of this process wait for the lock called name.
+func (s *queues) wait(name string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.all[strings.TrimPrefix(field, fieldOf(""))] != nil
+	return s.all[name] != nil
 }
 
 // push adds v to a buffered channel. If that is full, the oldest goes.
@@ -256,20 +270,9 @@ func (t *ticket) goLocked() {
 	}
 }
 
-// inbox receives messages from the nodes, on a channel of this process. They say that a lock is free for which a caller
-// of this process waits.
-type inbox struct {
-	notifier *notify.Notifier
-	channel  string
-	id       string // identifies this process in the lists
-	deliver  func(*message)
-	once     sync.Once    // subscribes when somebody waits
-	missed   atomic.Int64 // how often so far messages may have been missed
-}
-
 // message is a message from a node. It decides nothing, since anybody may publish one.
 type message struct {
-	missed int64 // inbox.missed: no message arrived, but some may have been missed; 0: it arrived
+	missed int64 // queues.missed: no message arrived, but some may have been missed; 0: it arrived
 	ours   bool  // sent by a caller of this process that released the lock, not by a node
 	failed bool  // an attempt that may have looked like a hold has failed
 	node   int
@@ -281,19 +284,15 @@ type message struct {
 // maxMessages is how many messages about one lock are kept.
 const maxMessages = 4
 
-func newInbox(hash, id string, n *notify.Notifier, deliver func(*message)) *inbox {
-	return &inbox{notifier: n, channel: hash + ":p:" + id, id: id, deliver: deliver}
-}
-
 // open subscribes to this process's channel. When nodes have confirmed it, callers that wait ask again, which finds a release
 // that happened before.
-func (b *inbox) open() {
-	b.once.Do(func() {
-		b.notifier.Subscribe(b.channel, func(e notify.Event) {
+func (s *queues) open() {
+	s.once.Do(func() {
+		s.notifier.Subscribe(s.channel, func(e notify.Event) {
 			if e.Kind != notify.Message {
-				b.deliver(&message{missed: b.missed.Add(1)})
+				s.deliver(&message{missed: s.missed.Add(1)})
 			} else if m := readMessage(e); m != nil {
-				b.deliver(m)
+				s.deliver(m)
 			}
 		})
 	})
@@ -333,10 +332,8 @@ func (s *queues) deliver(m *message) {
 // deliverOurs tells the queue of a lock, if there is one, that another caller of this process has released it. The release
 // has removed the process from the line, so no node does.
 func (s *queues) deliverOurs(name, text string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if q := s.all[name]; q != nil {
+	if s.wait(name) {
 		v, _ := parseValue(text) // our own value always parses
-		push(q.messages, &message{ours: true, name: name, value: v})
+		s.deliver(&message{ours: true, name: name, value: v})
 	}
 }

@@ -48,7 +48,6 @@ type Locker struct {
 	renewer  *renewer
 	notifier *notify.Notifier
 	queues   *queues
-	inbox    *inbox
 	tells    *tells
 	asking   chan struct{} // semaphore for the attempts of waiting callers
 	observed *observed
@@ -86,7 +85,7 @@ func newLocker(nodes []redis.UniversalClient, settings Settings, found problems)
 	l := &Locker{
 		lifecycle: newLifecycle(), settings: settings, clock: settings.clock, size: n, need: n/2 + 1,
 		hash: "{" + settings.KeyPrefix + "}", list: listOf(settings, n), channels: anyCluster(nodes),
-		leases: newLeases(), queues: newQueues(), asking: make(chan struct{}, maxAsking), observed: newObserved(n),
+		leases: newLeases(), asking: make(chan struct{}, maxAsking), observed: newObserved(n),
 	}
 	id := rand.Text()[:12] // of this process in the lines: 60 random bits; the scripts know the length
 	l.tells = newTells(id, settings.TTL)
@@ -102,19 +101,17 @@ func newLocker(nodes []redis.UniversalClient, settings Settings, found problems)
 	l.jury = &jury{
 		settings: &l.settings, nodes: l.quorum, clocks: l.clocks, clock: l.clock, leases: l.leases, size: n, need: l.need,
 	}
-	for i := range nodes {
-		l.janitors = append(l.janitors, newJanitor(l, i))
-	}
-	l.renewer = &renewer{lifecycle: l.lifecycle, clock: l.clock, extend: l.extend, began: l.clock.Now(), more: signal.New()}
 	l.notifier = notify.New(nodes, notify.Config{
 		Timeout: settings.NodeTimeout, Denied: max(settings.TTL, time.Second), Start: l.start, Open: l.open,
 		Seen: func(node int, err error) { l.seeOutcome(node, subscribe, err) },
 	})
-	l.inbox = newInbox(l.hash, id, l.notifier, l.queues.deliver)
-	for _, j := range l.janitors {
-		l.first = append(l.first, j.run)
-	}
+	l.queues = newQueues(l.hash, id, l.notifier)
+	l.renewer = &renewer{lifecycle: l.lifecycle, clock: l.clock, extend: l.extend, began: l.clock.Now(), more: signal.New()}
 	l.first = append(l.first, l.renewer.run)
+	for i := range nodes {
+		j := newJanitor(l, i)
+		l.janitors, l.first = append(l.janitors, j), append(l.first, j.run)
+	}
 	return l, nil
 }
 

@@ -48,7 +48,7 @@ type wait struct {
 	order    []int // in which nodes are asked
 	line     []int // nodes that keep the line
 	messages <-chan *message
-	missed   int64      // inbox.missed at the start of the last attempt
+	missed   int64      // queues.missed at the start of the last attempt
 	next     whom       // whom the next attempt asks first
 	failures int        // attempts in a row that did not learn the holder
 	heard    message    // the last release
@@ -101,12 +101,12 @@ func (w *wait) attempt(ctx context.Context) (*Lease, error) {
 	case <-l.open.Done(): // the attempt itself reports it
 	case <-ctx.Done():
 	}
-	w.missed = l.inbox.missed.Load()
+	w.missed = l.queues.missed.Load()
 	w.value.attempt++
 	w.value.text = w.valueText()
 	g := newGrant(w.request, w.value)
 	w.line = lineOf(l.quorum, w.order)
-	g.listIn(w.line, l.inbox.id+patience(ctx))
+	g.listIn(w.line, l.queues.id+patience(ctx))
 	known, asked := w.hold, w.next
 	lease, answers, err := l.attempt(ctx, g, func(ctx context.Context, call quorum.Call[reply]) (*round, error) {
 		switch asked {
@@ -173,7 +173,7 @@ func (w *wait) decided(answers []answer) bool {
 // wait returns nil when the next attempt is due, or the reason why there will be none.
 func (w *wait) wait(ctx context.Context, err error) error {
 	if w.isHeld() || w.others > 0 {
-		w.locker.inbox.open()
+		w.locker.queues.open()
 	}
 	pause := w.pause(err)
 	due := time.Now().Add(pause)
