@@ -58,18 +58,18 @@ func readInspection(r *quorum.Reply) (inspection, error) {
 }
 
 // inspected checks a node at each new connection. The error is why the node must not be used.
-func (l *Locker) inspected(node int, a quorum.Answer[inspection]) error {
+func (o *observed) inspected(node int, a quorum.Answer[inspection]) error {
 	if a.Err != nil {
 		return a.Err
 	}
 	now := a.Value
-	if err := changeOf(l.observed.replace(node, now), now); err != nil {
-		l.report(node, NodeEvent{Kind: NodeChanged, Err: err})
+	if err := changeOf(o.replace(node, now), now); err != nil {
+		o.report(node, NodeEvent{Kind: NodeChanged, Err: err})
 	}
-	l.seeLongest(node, now.longest)
-	unfit := l.unfit(now)
-	l.problem(node, "inspect", cmp.Or(unfit, l.losesLocks(now)))
-	l.seeTwins(node, now.identity)
+	o.seeLongest(node, now.longest)
+	unfit := o.unfit(now)
+	o.problem(node, "inspect", cmp.Or(unfit, o.losesLocks(now)))
+	o.seeTwins(node, now.identity)
 	return unfit
 }
 
@@ -88,12 +88,12 @@ func changeOf(before, now inspection) error {
 
 // seeTwins reports nodes that are the same server as an earlier one, and so have no vote. The votes check this themselves
 // as well, since any address may lead to another server by now.
-func (l *Locker) seeTwins(node int, identity uint64) {
-	for other := range l.size {
-		if other == node || identity == 0 || l.observed.inspection(other).identity != identity {
+func (o *observed) seeTwins(node int, identity uint64) {
+	for other := range o.jury.size {
+		if other == node || identity == 0 || o.inspection(other).identity != identity {
 			continue
 		}
-		l.problem(max(node, other), "identity", l.jury.errTwin(min(node, other)))
+		o.problem(max(node, other), "identity", o.jury.errTwin(min(node, other)))
 		if other < node {
 			return // later ones are the same server as that one
 		}
@@ -101,7 +101,7 @@ func (l *Locker) seeTwins(node int, identity uint64) {
 }
 
 // unfit returns why a node cannot be used for locks, or nil.
-func (l *Locker) unfit(n inspection) error {
+func (o *observed) unfit(n inspection) error {
 	switch {
 	case n.layout != nil:
 		return fmt.Errorf("%w: %w", errUnfit, n.layout)
@@ -109,21 +109,21 @@ func (l *Locker) unfit(n inspection) error {
 		return fmt.Errorf("%w: it is a replica", errUnfit)
 	case n.version != "" && isTooOld(n.version):
 		return fmt.Errorf("%w: its version is %s, it must be 6.2 or later", errUnfit, n.version)
-	case n.identity == 0 && !l.settings.UnseenRestarts && l.settings.RestartGuard:
+	case n.identity == 0 && !o.settings.UnseenRestarts && o.settings.RestartGuard:
 		return errNoIdentity
 	}
 	return nil
 }
 
 // losesLocks returns how a node that is used may lose locks, or nil.
-func (l *Locker) losesLocks(n inspection) error {
+func (o *observed) losesLocks(n inspection) error {
 	switch {
 	case n.identity == 0:
 		return errors.New("INFO is not permitted or says nothing: role, eviction and version are not checked, and a restart " +
 			"is detected only if the data is gone")
 	case !keepsLocks(n.eviction):
 		return fmt.Errorf("maxmemory-policy is %s: when memory is short the node may lose all locks at once; it then "+
-			"grants nothing for %v, and no lock is granted twice", n.eviction, l.settings.MaxTTL)
+			"grants nothing for %v, and no lock is granted twice", n.eviction, o.settings.MaxTTL)
 	}
 	return nil
 }
@@ -178,7 +178,7 @@ func (l *Locker) Nodes(ctx context.Context) []NodeStatus {
 		if !n.hasGuard { // it starts with the first request
 			all[i].Guard = milliseconds(l.settings.longestLease())
 		}
-		all[i].Err = errors.Join(l.unfit(n), l.clocks.Distrust(i, a.Received, a.Received))
+		all[i].Err = errors.Join(l.observed.unfit(n), l.clocks.Distrust(i, a.Received, a.Received))
 		if all[i].ClockOffset.Abs() > l.settings.MaxClockSkew {
 			all[i].Err = errors.Join(all[i].Err, l.jury.errSkewed(i))
 		}

@@ -59,7 +59,7 @@ func newJanitor(l *Locker, node int) *janitor {
 	return &janitor{
 		node: node, quorum: l.quorum, command: l.commands.release, sweeping: l.commands.sweep,
 		retention: l.settings.FenceRetention.Milliseconds(), sweep: newSweep(),
-		denied: func(err error) { l.problem(node, "sweep", err) },
+		denied: func(err error) { l.observed.problem(node, "sweep", err) },
 		clock:  l.clock, timeout: l.settings.NodeTimeout, tells: l.tells, queues: l.queues,
 		ending: l.work, more: signal.New(),
 	}

@@ -85,25 +85,27 @@ func newLocker(nodes []redis.UniversalClient, settings Settings, found problems)
 	l := &Locker{
 		lifecycle: newLifecycle(), settings: settings, clock: settings.clock, size: n, need: n/2 + 1,
 		hash: "{" + settings.KeyPrefix + "}", list: listOf(settings, n), channels: anyCluster(nodes),
-		leases: newLeases(), asking: make(chan struct{}, maxAsking), observed: newObserved(n),
+		leases: newLeases(), asking: make(chan struct{}, maxAsking),
 	}
+	l.observed = newObserved(&l.settings, n)
 	id := rand.Text()[:12] // of this process in the lines: 60 random bits; the scripts know the length
 	l.tells = newTells(id, settings.TTL)
 	l.commands = newCommands(l)
 	l.clocks = nodeclock.New(nodeclock.Config{
 		Nodes: n, Quorum: l.need, Drift: settings.Drift / detection, Spare: (settings.Drift - settings.Drift/detection) / 2,
-		MaxSkew: settings.MaxClockSkew, Quarantine: l.quarantine,
+		MaxSkew: settings.MaxClockSkew, Quarantine: l.observed.quarantine,
 	})
 	l.quorum = quorum.New(nodes, addrs, quorum.Config{
-		Timeout: settings.NodeTimeout, Now: l.clock.Now, Scripts: scripts, Seen: l.see,
-		Inspection: quorum.NewInspection(l.commands.inspect.Call(nil), l.inspected),
+		Timeout: settings.NodeTimeout, Now: l.clock.Now, Scripts: scripts, Seen: l.observed.see,
+		Inspection: quorum.NewInspection(l.commands.inspect.Call(nil), l.observed.inspected),
 	})
 	l.jury = &jury{
 		settings: &l.settings, nodes: l.quorum, clocks: l.clocks, clock: l.clock, leases: l.leases, size: n, need: l.need,
 	}
+	l.observed.jury = l.jury
 	l.notifier = notify.New(nodes, notify.Config{
 		Timeout: settings.NodeTimeout, Denied: max(settings.TTL, time.Second), Start: l.start, Open: l.open,
-		Seen: func(node int, err error) { l.seeOutcome(node, subscribe, err) },
+		Seen: func(node int, err error) { l.observed.seeOutcome(node, subscribe, err) },
 	})
 	l.queues = newQueues(l.hash, id, l.notifier)
 	l.renewer = &renewer{lifecycle: l.lifecycle, clock: l.clock, extend: l.extend, began: l.clock.Now(), more: signal.New()}
@@ -112,6 +114,7 @@ func newLocker(nodes []redis.UniversalClient, settings Settings, found problems)
 		j := newJanitor(l, i)
 		l.janitors, l.first = append(l.janitors, j), append(l.first, j.run)
 	}
+	l.observed.janitors = l.janitors
 	return l, nil
 }
 

@@ -46,8 +46,8 @@ func TestLocker_QuarantineHasALimit(t *testing.T) {
 		for said, want := range map[time.Duration]time.Duration{
 			0: time.Second, time.Minute: time.Minute, 10 * 365 * 24 * time.Hour: 24 * time.Hour,
 		} {
-			l.seeLongest(1, said)
-			if got := l.quarantine(); got != want {
+			l.observed.seeLongest(1, said)
+			if got := l.observed.quarantine(); got != want {
 				t.Errorf("with leases of %v it is %v, want %v", said, got, want)
 			}
 		}

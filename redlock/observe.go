@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -29,6 +28,10 @@ const (
 
 // observed is what the Locker has noticed about its nodes.
 type observed struct {
+	settings *Settings
+	jury     *jury
+	janitors []*janitor // see Locker
+
 	mu        sync.Mutex // guards the fields below
 	nodes     []nodeState
 	listeners map[chan *NodeEvent]struct{} // of the calls of OnNode that have not ended
@@ -36,26 +39,29 @@ type observed struct {
 
 // nodeState is what the Locker has noticed about one node.
 type nodeState struct {
-	inspection                    // the latest; the longest lease is also learned from a guard
-	guarded    bool               // as last reported
-	failing    time.Time          // start of the current failures; zero: the latest call succeeded
-	failure    NodeEvent          // as reported; zero: the node works
-	problems   map[string]problem // by what they are about
-	denials    map[string]problem // by the operation that the node denies, until it carries it out
-	pace       retry.Pace         // of events: the node controls its clock, its guard and its problems
+	inspection                   // the latest; the longest lease is also learned from a guard
+	guarded    bool              // as last reported
+	failing    time.Time         // start of the current failures; zero: the latest call succeeded
+	failure    NodeEvent         // as reported; zero: the node works
+	problems   map[about]problem // that last, as far as is known
+	pace       retry.Pace        // of events: the node controls its clock, its guard and its problems
 }
 
-// problem is a problem of a node that answers.
+// about identifies a problem of a node that answers: a NodeProblem with something, or an operation for which it is a NodeDenies.
+type about struct {
+	kind NodeEventKind
+	op   string
+}
+
 type problem struct {
 	err      error // as reported
 	reported time.Time
 }
 
-func newObserved(nodes int) *observed {
-	o := &observed{nodes: make([]nodeState, nodes), listeners: make(map[chan *NodeEvent]struct{})}
+func newObserved(s *Settings, nodes int) *observed {
+	o := &observed{settings: s, nodes: make([]nodeState, nodes), listeners: make(map[chan *NodeEvent]struct{})}
 	for i := range o.nodes {
-		o.nodes[i].problems, o.nodes[i].denials = make(map[string]problem), make(map[string]problem)
-		o.nodes[i].pace = retry.Pace{Burst: 20, Every: time.Second}
+		o.nodes[i].problems, o.nodes[i].pace = make(map[about]problem), retry.Pace{Burst: 20, Every: time.Second}
 	}
 	return o
 }
@@ -64,7 +70,7 @@ func newObserved(nodes int) *observed {
 func (s *nodeState) note(e *NodeEvent) (news bool) {
 	switch e.Kind {
 	case NodeWorks:
-		delete(s.denials, e.Op)
+		delete(s.problems, about{NodeDenies, e.Op})
 		if s.failing.IsZero() {
 			return false
 		}
@@ -85,30 +91,30 @@ func (s *nodeState) note(e *NodeEvent) (news bool) {
 			s.guarded = guarded
 		}
 		return news
-	case NodeDenies:
-		return s.noteProblem(s.denials, e, urgentEvery)
-	case NodeProblem:
-		if e.Op == number {
-			return s.noteProblem(s.problems, e, urgentEvery)
-		}
-		return s.noteProblem(s.problems, e, problemEvery)
+	case NodeDenies, NodeProblem:
+		return s.noteProblem(e)
 	}
 	return s.pace.Allow(time.Now())
 }
 
 // noteProblem is note for a problem, which is over if it has no error. It is news if its text is another, or if it still
 // lasts after a while. The texts of numbers always differ.
-func (s *nodeState) noteProblem(all map[string]problem, e *NodeEvent, every time.Duration) (news bool) {
+func (s *nodeState) noteProblem(e *NodeEvent) (news bool) {
+	id := about{e.Kind, e.Op}
 	if e.Err == nil {
-		delete(all, e.Op)
+		delete(s.problems, id)
 		return false
 	}
-	p, now := all[e.Op], time.Now()
+	every := problemEvery
+	if e.Kind == NodeDenies || e.Op == number {
+		every = urgentEvery
+	}
+	p, now := s.problems[id], time.Now()
 	news = now.Sub(p.reported) >= every || e.Op != number && p.err.Error() != e.Err.Error()
 	if news = news && s.pace.Allow(now); news {
 		p.err, p.reported = e.Err, now
 	}
-	all[e.Op] = p
+	s.problems[id] = p
 	return news
 }
 
@@ -117,9 +123,12 @@ func (o *observed) denied(node int) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	var all []error
-	for _, op := range slices.Sorted(maps.Keys(o.nodes[node].denials)) {
-		all = append(all, o.nodes[node].denials[op].err)
+	for id, p := range o.nodes[node].problems {
+		if id.kind == NodeDenies {
+			all = append(all, p.err)
+		}
 	}
+	slices.SortFunc(all, func(a, b error) int { return cmp.Compare(a.Error(), b.Error()) })
 	return errors.Join(all...)
 }
 
@@ -139,11 +148,10 @@ func (o *observed) replace(node int, n inspection) (before inspection) {
 }
 
 // report notes what was seen of a node. If it is news, it passes it to the listeners.
-func (l *Locker) report(node int, e NodeEvent) {
-	o := l.observed
+func (o *observed) report(node int, e NodeEvent) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	e.Addr = l.quorum.Addr(node)
+	e.Addr = o.jury.nodes.Addr(node)
 	if !o.nodes[node].note(&e) {
 		return
 	}
@@ -154,96 +162,96 @@ func (l *Locker) report(node int, e NodeEvent) {
 }
 
 // problem reports a problem of a node that answers, or that it has not, if err is nil.
-func (l *Locker) problem(node int, op string, err error) {
-	l.report(node, NodeEvent{Kind: NodeProblem, Op: op, Err: err})
+func (o *observed) problem(node int, op string, err error) {
+	o.report(node, NodeEvent{Kind: NodeProblem, Op: op, Err: err})
 }
 
 // see observes every exchange with a node, before its answer is used.
-func (l *Locker) see(node int, e quorum.Exchange) {
+func (o *observed) see(node int, e quorum.Exchange) {
 	if e.Time != 0 {
-		if jumped := l.clocks.Note(node, e.Sent, e.Received, e.Time, e.Identity); jumped != 0 {
-			l.report(node, NodeEvent{Kind: NodeStepped, Duration: jumped})
+		if jumped := o.jury.clocks.Note(node, e.Sent, e.Received, e.Time, e.Identity); jumped != 0 {
+			o.report(node, NodeEvent{Kind: NodeStepped, Duration: jumped})
 		}
 	}
-	l.seeOutcome(node, e.Script, e.Err)
+	o.seeOutcome(node, e.Script, e.Err)
 	switch refusal.Code(e.Err) {
 	case refusal.ReadOnly:
-		l.quorum.Inspect(node)
+		o.jury.nodes.Inspect(node)
 	case refusal.OutOfMemory:
-		l.janitors[node].makeRoom()
+		o.janitors[node].makeRoom()
 	}
 }
 
 // seeOutcome observes whether an operation on a node has failed.
-func (l *Locker) seeOutcome(node int, op string, err error) {
+func (o *observed) seeOutcome(node int, op string, err error) {
 	switch {
 	case err == nil:
-		l.report(node, NodeEvent{Kind: NodeWorks, Op: op})
+		o.report(node, NodeEvent{Kind: NodeWorks, Op: op})
 	case errors.Is(err, quorum.ErrNoConnection): // it says nothing about the node, which was not asked
-		l.problem(node, "connection", err)
+		o.problem(node, "connection", err)
 	case isNumberError(err):
-		l.problem(node, number, err)
+		o.problem(node, number, err)
 	case isRecordError(err): // a problem of one lock
 	case op == subscribe && slices.Contains([]string{refusal.NoPerm, refusal.UnknownCommand}, refusal.Code(err)):
-		l.problem(node, op, err) // the node works, but waiting callers do not learn of a release
+		o.problem(node, op, err) // the node works, but waiting callers do not learn of a release
 	case refusal.Code(err) == refusal.NoPerm:
-		l.report(node, NodeEvent{Kind: NodeDenies, Op: op, Err: err})
+		o.report(node, NodeEvent{Kind: NodeDenies, Op: op, Err: err})
 	default:
-		l.report(node, NodeEvent{Kind: NodeFails, Op: op, Err: err})
+		o.report(node, NodeEvent{Kind: NodeFails, Op: op, Err: err})
 	}
 }
 
 // seeGrant observes a node's answer to a grant or a repair.
-func (l *Locker) seeGrant(node int, a answer) {
+func (o *observed) seeGrant(node int, a answer) {
 	guard, guarded := errors.AsType[guardedError](a.Err)
-	if err := cmp.Or(a.Err, l.jury.checkAhead(&a)); isNumberError(err) {
-		l.problem(node, number, err)
+	if err := cmp.Or(a.Err, o.jury.checkAhead(&a)); isNumberError(err) {
+		o.problem(node, number, err)
 	}
 	switch {
 	case guarded:
-		l.seeLongest(node, a.Value.longest)
-		l.report(node, NodeEvent{Kind: NodeGuarded, Duration: guard.left})
+		o.seeLongest(node, a.Value.longest)
+		o.report(node, NodeEvent{Kind: NodeGuarded, Duration: guard.left})
 	case a.Err == nil && a.Value.yes:
-		l.janitors[node].granted()
-		l.report(node, NodeEvent{Kind: NodeGrants})
+		o.janitors[node].granted()
+		o.report(node, NodeEvent{Kind: NodeGrants})
 	default:
 		return // the script did not check the guard
 	}
-	before := l.observed.inspection(node)
+	before := o.inspection(node)
 	if a.Identity != 0 && before.identity != 0 && a.Identity != before.identity { // another server than was inspected
-		l.quorum.Inspect(node)
+		o.jury.nodes.Inspect(node)
 	}
 }
 
 // seeRelease observes a node's answer to a release.
-func (l *Locker) seeRelease(node int, a answer) {
+func (o *observed) seeRelease(node int, a answer) {
 	if a.Err == nil && a.Value.unpublished {
-		l.problem(node, "publish", errors.New("PUBLISH is not permitted: waiting callers do not learn of a release and "+
+		o.problem(node, "publish", errors.New("PUBLISH is not permitted: waiting callers do not learn of a release and "+
 			"wait until the holder's lease has expired"))
 	}
 }
 
 // seeLongest observes the longest lease that a node knows of: its guard lasts for that long.
-func (l *Locker) seeLongest(node int, longest time.Duration) {
-	l.observed.mu.Lock()
-	l.observed.nodes[node].longest = longest
-	l.observed.mu.Unlock()
+func (o *observed) seeLongest(node int, longest time.Duration) {
+	o.mu.Lock()
+	o.nodes[node].longest = longest
+	o.mu.Unlock()
 	var err error
-	if longest > l.settings.MaxTTL {
+	if longest > o.settings.MaxTTL {
 		err = fmt.Errorf("%w: leases of up to %v are in use under prefix %q, here max ttl is %v: all users of a prefix "+
-			"must have the same max ttl", ErrConfig, longest, l.settings.KeyPrefix, l.settings.MaxTTL)
+			"must have the same max ttl", ErrConfig, longest, o.settings.KeyPrefix, o.settings.MaxTTL)
 	}
-	l.problem(node, "max ttl", err)
+	o.problem(node, "max ttl", err)
 }
 
 // quarantine returns how long a node does not count at most after its clock was stepped: the longest lease that any node
 // knows of. One wrong number cannot make it longer than a guard.
-func (l *Locker) quarantine() time.Duration {
-	l.observed.mu.Lock()
-	defer l.observed.mu.Unlock()
-	own, longest := l.settings.MaxTTL, time.Duration(0)
-	for i := range l.observed.nodes {
-		longest = max(longest, l.observed.nodes[i].longest)
+func (o *observed) quarantine() time.Duration {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	own, longest := o.settings.MaxTTL, time.Duration(0)
+	for i := range o.nodes {
+		longest = max(longest, o.nodes[i].longest)
 	}
 	return max(own, min(longest, max(24*time.Hour, 100*own)))
 }

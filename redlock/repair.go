@@ -81,7 +81,7 @@ func (s *Lease) repair(node int) {
 		case a.Value.held:
 			s.repairSoon()
 		case a.Value.yes:
-			l.report(node, NodeEvent{Kind: NodeRepaired, Lock: s.grant.name})
+			l.observed.report(node, NodeEvent{Kind: NodeRepaired, Lock: s.grant.name})
 		}
 	})
 	round.Send()

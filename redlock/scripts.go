@@ -74,9 +74,9 @@ func newCommands(l *Locker) commands {
 		publish = "p"
 	}
 	return commands{
-		acquire: acquireScript.Command(maxTogether, granting, l.hash).Seen(l.seeGrant),
-		repair:  repairScript.Command(maxTogether, granting, l.hash).Seen(l.seeGrant),
-		release: releaseScript.Command(maxTogether, constants{publish}, l.hash).Seen(l.seeRelease),
+		acquire: acquireScript.Command(maxTogether, granting, l.hash).Seen(l.observed.seeGrant),
+		repair:  repairScript.Command(maxTogether, granting, l.hash).Seen(l.observed.seeGrant),
+		release: releaseScript.Command(maxTogether, constants{publish}, l.hash).Seen(l.observed.seeRelease),
 		raise:   raiseScript.Command(1, nil, l.hash),
 		holder:  holderScript.Command(maxTogether, nil, l.hash),
 		extend:  extendScript.Command(1, constants{l.list}, l.hash),
