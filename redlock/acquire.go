@@ -97,7 +97,7 @@ type grant struct {
 	notAfter  notAfter
 	round     *round
 	answered  growingSet // nodes known to have answered; see known
-	repaired  growingSet // nodes that may have the lock by a repair
+	repaired  growingSet // nodes that were sent a repair
 
 	unconfirmed atomic.Bool // the last extension was not confirmed by a majority
 }
@@ -119,7 +119,8 @@ func (g *grant) AppendArgs(node int, args []any) []any {
 	if g.listing.has(node) {
 		waiter = &g.waiter
 	}
-	return append(args, &g.field, &g.value, &g.ttlMillis, g.notAfter.argument(node), waiter)
+	notAfter := g.notAfter.argument(node, g.notAfter.until, &g.notAfter.sent[node].argument)
+	return append(args, &g.field, &g.value, &g.ttlMillis, notAfter, waiter)
 }
 
 // Name keeps requests for the same lock apart: one call of the script would grant the lock to both.
@@ -246,11 +247,14 @@ func (l *Locker) win(ctx context.Context, g *grant, sent time.Time, cause error)
 			err = l.jury.failed("acquire", g.name, answers, timed, ErrHeld, cause)
 		}
 	})
-	if err == nil && t.uneven {
-		err = l.confirm(ctx, g, t.number)
-	}
 	if err != nil {
 		return nil, err
+	}
+	lease := &Lease{locker: l, grant: g, token: t.number, base: ctx}
+	if t.uneven {
+		if err := lease.confirm(ctx); err != nil {
+			return nil, err
+		}
 	}
 	now, deadline := l.clock.Now(), l.settings.validUntil(sent, g.ttl)
 	if !now.Before(deadline) {
@@ -259,7 +263,7 @@ func (l *Locker) win(ctx context.Context, g *grant, sent time.Time, cause error)
 	if l.isClosed() {
 		return nil, fmt.Errorf("%w: acquire %q", ErrClosed, g.name)
 	}
-	lease := &Lease{locker: l, grant: g, token: t.number, base: ctx, deadline: deadline}
+	lease.deadline = deadline
 	l.leases.add(lease)
 	return lease, nil
 }
@@ -270,16 +274,17 @@ func (s *Settings) validUntil(sent time.Time, ttl time.Duration) time.Time {
 	return sent.Add(ttl - s.Allowance(ttl))
 }
 
-// confirm raises the numbers of a majority to at least token, before anybody sees the token. Any later majority shares a
-// node with this one, so the next token is larger.
-func (l *Locker) confirm(ctx context.Context, g *grant, token uint64) error {
-	e := newExtending(l.jury, []*grant{g}, []uint64{token})
+// confirm raises the numbers of a majority to at least the token, before anybody sees it. Any later majority shares a node
+// with this one, so the next token is larger.
+func (s *Lease) confirm(ctx context.Context) error {
+	l := s.locker
+	e := newExtending(l.jury, []*Lease{s})
 	round, cause := quorum.Ask(ctx, l.quorum, l.commands.extend.Call(e), e.isDecided)
 	answers := e.answersTo(nil, 0, round.Answers())
 	if l.jury.count(answers, timed).yes >= l.need {
 		return nil
 	}
-	return l.jury.failed("raise the fence of", g.name, answers, timed, ErrLost, cause)
+	return l.jury.failed("raise the fence of", s.grant.name, answers, timed, ErrLost, cause)
 }
 
 // clean removes what a failed attempt left, on each node once it has answered. The attempt is over, so later answers to
@@ -302,38 +307,38 @@ func (l *Locker) clean(g *grant) {
 	})
 }
 
-// notAfter holds for each node the instant, by the node's own clock, after which it must not act on a request: by then
-// the caller no longer waits for an answer. A hung node that reads the request from its socket hours later does
+// notAfter holds for each node the instant, by the node's own clock, after which it must not act on a grant or a repair: by
+// then the caller no longer waits for an answer. A hung node that reads the request from its socket hours later does
 // nothing, so it leaves no unknown record behind.
 type notAfter struct {
 	clocks *nodeclock.Clocks
-	until  time.Time // when the caller stops waiting
+	until  time.Time // when the caller stops waiting for the grant
 	sent   []sentNotAfter
 }
 
 // sentNotAfter is the instant sent to one node, in microseconds since 1970. A node is inspected before it is asked, so its
 // clock is known. If it were not, the instant would be 0, and the node would do nothing.
 type sentNotAfter struct {
-	argument int64 // owned by the worker that sends it
-	noted    atomic.Int64
+	argument int64        // of the grant; owned by the worker that sends it
+	noted    atomic.Int64 // the latest one that was sent
 }
 
 func newNotAfter(clocks *nodeclock.Clocks, nodes int, until time.Time) notAfter {
 	return notAfter{clocks: clocks, until: until, sent: make([]sentNotAfter, nodes)}
 }
 
-// argument returns the script argument for the node.
-func (n *notAfter) argument(node int) any {
-	s := &n.sent[node]
-	if _, latest, ok := n.clocks.Bounds(node, n.until); ok {
-		s.argument = max(s.argument, latest+granularity.Microseconds()) // the request may be sent twice
-		s.noted.Store(s.argument)
+// argument sets and returns the script argument for the node, of a request for whose answer the caller waits until then.
+func (n *notAfter) argument(node int, until time.Time, argument *int64) *int64 {
+	if _, latest, ok := n.clocks.Bounds(node, until); ok {
+		*argument = max(*argument, latest+granularity.Microseconds()) // the request may be sent twice
+		noted := &n.sent[node].noted
+		noted.Store(max(noted.Load(), *argument))
 	}
-	return &s.argument
+	return argument
 }
 
-// of returns the last instant, by its clock, at which the node may still act on the request to which it gave that answer;
-// 0 if it no longer does.
+// of returns the last instant, by its clock, at which the node may still act on the grant to which it gave that answer; 0
+// if it no longer does.
 func (n *notAfter) of(node int, a answer) int64 {
 	if !mayAct(a) {
 		return 0

@@ -32,11 +32,7 @@ func (s *Lease) Extend(ctx context.Context) error {
 // extend asks once for all these leases together, and returns the outcome of each. The caller must end the leases that
 // are lost.
 func (l *Locker) extend(ctx context.Context, leases []*Lease) []error {
-	grants, tokens := make([]*grant, len(leases)), make([]uint64, len(leases))
-	for i, lease := range leases {
-		grants[i], tokens[i] = lease.grant, lease.token
-	}
-	e := newExtending(l.jury, grants, tokens)
+	e := newExtending(l.jury, leases)
 	sent := l.clock.Now()
 	round, cause := quorum.Ask(ctx, l.quorum, l.commands.extend.Call(e), e.isDecided)
 	answers := round.Answers()
@@ -55,14 +51,14 @@ func (l *Locker) extend(ctx context.Context, leases []*Lease) []error {
 		lease.grant.unconfirmed.Store(false)
 		errs[i] = lease.prolong(l.settings.validUntil(sent, lease.grant.ttl), now)
 	}
-	round.Then(func(node int, a quorum.Answer[extension]) { e.answered(node, a, leases, errs) })
+	round.Then(func(node int, a quorum.Answer[extension]) { e.answered(node, a, errs) })
 	return errs
 }
 
 // extending is one call that extends several leases and raises their numbers.
 type extending struct {
 	jury   *jury
-	grants []*grant
+	leases []*Lease
 	locks  string // the script's argument for all of them
 
 	// known has the nodes that have answered for every one of the leases before. Only their yes counts: a clock that
@@ -70,16 +66,17 @@ type extending struct {
 	known nodeSet
 }
 
-func newExtending(j *jury, grants []*grant, tokens []uint64) *extending {
-	e := &extending{jury: j, grants: grants, known: ^nodeSet(0)}
+func newExtending(j *jury, leases []*Lease) *extending {
+	e := &extending{jury: j, leases: leases, known: ^nodeSet(0)}
 	length := 0
-	for _, g := range grants {
-		e.known &= g.known(j.size)
-		length += 37 + len(g.field) + len(g.value)
+	for _, s := range leases {
+		e.known &= s.grant.known(j.size)
+		length += 37 + len(s.grant.field) + len(s.grant.value)
 	}
 	locks := make([]byte, 0, length)
-	for i, g := range grants {
-		locks = appendDigits(locks, tokens[i], 16)
+	for _, s := range leases {
+		g := s.grant
+		locks = appendDigits(locks, s.token, 16)
 		locks = appendDigits(locks, uint64(g.ttlMillis), 12)
 		locks = append(locks, g.mark())
 		locks = appendDigits(locks, uint64(len(g.field)), 4)
@@ -120,7 +117,7 @@ func (e *extending) isDecided(answers []quorum.Answer[extension]) bool {
 		return true
 	}
 	var space [usualNodes]answer
-	for i := range e.grants {
+	for i := range e.leases {
 		if !e.jury.isDecided(e.answersTo(space[:0], i, answers), timed) {
 			return false
 		}
@@ -155,22 +152,22 @@ func (e *extending) answerTo(i, node int, a *quorum.Answer[extension]) answer {
 	case i == together:
 		one.Value.yes = a.Value.all
 	default:
-		known = e.grants[i].known(e.jury.size)
+		known = e.leases[i].grant.known(e.jury.size)
 		one.Value, one.Err = a.Value.of(i)
 	}
 	if one.Value.yes && !known.has(node) {
 		one.Value, one.Err = reply{}, errFirstSeen
 	}
 	if one.Value.yes && i != together { // which has none: then each lease is judged alone
-		one.Value.placed = e.grants[i].placed(node)
+		one.Value.placed = e.leases[i].grant.placed(node)
 	}
 	return one
 }
 
 // answered handles an answer, early or late. From now on the leases know the node's clock. Leases that the node has
 // lost are repaired there if they were extended.
-func (e *extending) answered(node int, a quorum.Answer[extension], leases []*Lease, errs []error) {
-	for i, lease := range leases {
+func (e *extending) answered(node int, a quorum.Answer[extension], errs []error) {
+	for i, lease := range e.leases {
 		if !a.Value.all {
 			one := e.answerTo(i, node, &a)
 			switch {
@@ -182,7 +179,7 @@ func (e *extending) answered(node int, a quorum.Answer[extension], leases []*Lea
 			}
 		}
 		if a.Time != 0 {
-			e.grants[i].answered.add(nodeSet(0).with(node))
+			lease.grant.answered.add(nodeSet(0).with(node))
 		}
 	}
 }

@@ -24,16 +24,13 @@ type Lease struct {
 	released error     // its outcome
 	handover handover  // of its release
 
-	mu        sync.Mutex      // guards the fields below
-	deadline  time.Time       // by the Locker's clock
-	repairs   map[int]int64   // nodes that may have the lock by a repair, and until when one may still act; see mayBeSet
-	renewal   *renewal        // nil: it is not extended in the background
-	repairing bool            // its next extension was brought forward, because nodes have the lock for another contender
-	disputes  int             // such extensions in a row
-	end       error           // why the lease ended, nil while it is held
-	ctx       context.Context // made on demand
-	cancel    context.CancelCauseFunc
-	timer     *clock.Timer // ends ctx at the deadline
+	mu       sync.Mutex      // guards the fields below
+	deadline time.Time       // by the Locker's clock
+	renewal  *renewal        // nil: it is not extended in the background
+	end      error           // why the lease ended, nil while it is held
+	ctx      context.Context // made on demand
+	cancel   context.CancelCauseFunc
+	timer    *clock.Timer // ends ctx at the deadline
 }
 
 // Name returns the lock's name.
@@ -251,7 +248,7 @@ func (s *Lease) releaseNodes(ctx context.Context, ended error) error {
 			return
 		}
 		// The waiting processes of a node that has nothing of ours are not worth another release: other nodes list them too.
-		if set, notAfter := s.mayBeSet(i); notAfter > 0 || set && a.Err != nil {
+		if set, notAfter := g.mayBeSet(i); notAfter >= a.Time && notAfter > 0 || set && a.Err != nil {
 			l.janitors[i].add(leftover{
 				field: g.field, value: g.value, until: l.clock.Now().Add(g.ttl), tell: &l.tells.released,
 				notAfter: notAfter,
@@ -280,10 +277,10 @@ func mayBeSet(a answer) bool { return a.Err == nil && a.Value.yes || mayAct(a) }
 
 // mayBeSet reports whether the node may have the lock, by the grant or a repair. notAfter is until when, by the node's
 // clock, it may still set it; 0 if it no longer may.
-func (s *Lease) mayBeSet(node int) (set bool, notAfter int64) {
-	a := s.grant.round.Answer(node)
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	until, repaired := s.repairs[node]
-	return repaired || mayBeSet(a), max(until, s.grant.notAfter.of(node, a))
+func (g *grant) mayBeSet(node int) (set bool, notAfter int64) {
+	if g.repaired.load().has(node) {
+		return true, g.notAfter.sent[node].noted.Load()
+	}
+	a := g.round.Answer(node)
+	return mayBeSet(a), g.notAfter.of(node, a)
 }

@@ -35,8 +35,10 @@ type renewal struct {
 	began   time.Time // start of the first of them
 
 	// Guarded by renewer.mu.
-	item *due.Item[*renewal] // in the queue; nil while an extension is under way
-	soon time.Time           // when the next extension is due after the one under way, if that is earlier than usual
+	item      *due.Item[*renewal] // in the queue; nil while an extension is under way
+	soon      time.Time           // when the next extension is due after the one under way, if that is earlier than usual
+	repairing bool                // the next extension was brought forward, because nodes have the lock for another contender
+	disputes  int                 // such extensions in a row
 }
 
 // add has the lease extended until it ends.
@@ -70,11 +72,17 @@ func (n *renewer) put(r *renewal, at time.Time) {
 	n.queueLocked(r, at)
 }
 
-// hasten has the next extension follow after that pause at the latest. The caller holds the lease's mutex.
-func (n *renewer) hasten(r *renewal, pause time.Duration) {
-	at := n.onGrid(n.clock.Now().Add(pause), repairAfter)
+// repairSoon brings the next extension forward. The caller holds the lease's mutex.
+func (n *renewer) repairSoon(r *renewal) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
+	if r.repairing {
+		return
+	}
+	r.repairing = true
+	pause := retry.Backoff{Min: repairAfter, Max: max(32*repairAfter, r.ext.Every)}.After(r.disputes)
+	r.disputes++
+	at := n.onGrid(n.clock.Now().Add(pause), repairAfter)
 	switch {
 	case r.item == nil:
 		r.soon = at
@@ -130,9 +138,14 @@ func (n *renewer) take() (batch []*renewal, next *due.Item[*renewal]) {
 	defer n.mu.Unlock()
 	now := n.clock.Now()
 	for next = n.queue.First(); next != nil && !next.At.After(now) && len(batch) < maxRenewed; next = n.queue.First() {
+		r := next.Value
 		n.queue.Remove(next)
-		next.Value.item = nil
-		batch = append(batch, next.Value)
+		r.item = nil
+		if !r.repairing {
+			r.disputes = 0
+		}
+		r.repairing = false // the extension repairs nodes as well
+		batch = append(batch, r)
 	}
 	return batch, next
 }
@@ -142,7 +155,7 @@ func (n *renewer) take() (batch []*renewal, next *due.Item[*renewal]) {
 func (n *renewer) renew(batch []*renewal) {
 	held, leases := batch[:0], make([]*Lease, 0, len(batch))
 	for _, r := range batch {
-		if !r.lease.beginExtension() {
+		if r.lease.expire() != nil {
 			continue
 		}
 		held, leases = append(held, r), append(leases, r.lease)

@@ -1,8 +1,9 @@
 package redlock
 
 import (
+	"time"
+
 	"github.com/redlockfx/redlockfx/internal/quorum"
-	"github.com/redlockfx/redlockfx/internal/retry"
 )
 
 // repairAfter is the time after which another contender has usually removed its record. It is short, so that the node is
@@ -15,31 +16,17 @@ const repairAfter = apart / 2
 func (s *Lease) repairSoon() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.renewal == nil || s.repairing {
-		return
+	if s.renewal != nil {
+		s.locker.renewer.repairSoon(s.renewal)
 	}
-	s.repairing = true
-	pause := retry.Backoff{Min: repairAfter, Max: max(32*repairAfter, s.renewal.ext.Every)}.After(s.disputes)
-	s.disputes++
-	s.locker.renewer.hasten(s.renewal, pause)
-}
-
-// beginExtension notes that an extension begins, which repairs nodes as well. It returns false if the lease has ended.
-func (s *Lease) beginExtension() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if !s.repairing {
-		s.disputes = 0
-	}
-	s.repairing = false
-	return s.heldLocked() == nil
 }
 
 // repair is a request to restore the lock on one node.
 type repair struct {
 	lease    *Lease
 	token    string
-	notAfter notAfter
+	until    time.Time // when it is too late
+	notAfter int64     // the same by the node's clock
 }
 
 // never makes a repair do nothing: no node's clock is before it.
@@ -49,9 +36,9 @@ var never int64 = 1
 // does not set the lock again.
 func (r *repair) AppendArgs(node int, args []any) []any {
 	s, g := r.lease, r.lease.grant
-	var notAfter any = &never
+	notAfter := &never
 	if s.heldAt(s.locker.clock.Now()) {
-		notAfter = r.notAfter.argument(node)
+		notAfter = g.notAfter.argument(node, r.until, &r.notAfter)
 	}
 	return append(args, &g.field, &g.value, &g.ttlMillis, &r.token, notAfter)
 }
@@ -70,12 +57,9 @@ func (s *Lease) repair(node int) {
 		return
 	}
 	s.grant.repaired.add(nodeSet(0).with(node))
-	r := &repair{lease: s, token: digits(s.token), notAfter: newNotAfter(l.clocks, l.size, now.Add(l.settings.NodeTimeout))}
+	r := &repair{lease: s, token: digits(s.token), until: now.Add(l.settings.NodeTimeout)}
 	round := quorum.Prepare(l.quorum, node, l.commands.repair.Call(r))
 	round.Then(func(_ int, a answer) {
-		if mayBeSet(a) {
-			s.noteRepair(node, r.notAfter.of(node, a))
-		}
 		switch {
 		case a.Err != nil:
 		case a.Value.held:
@@ -85,14 +69,4 @@ func (s *Lease) repair(node int) {
 		}
 	})
 	round.Send()
-}
-
-// noteRepair notes that the node may have the lock by a repair, and may still set it until notAfter.
-func (s *Lease) noteRepair(node int, notAfter int64) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.repairs == nil {
-		s.repairs = make(map[int]int64)
-	}
-	s.repairs[node] = max(s.repairs[node], notAfter)
 }

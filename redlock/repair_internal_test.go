@@ -22,8 +22,7 @@ func TestRepair_DoesNothingAfterTheRelease(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		until := l.clock.Now().Add(l.settings.NodeTimeout)
-		late := &repair{lease: lease, token: digits(lease.token), notAfter: newNotAfter(l.clocks, l.size, until)}
+		late := &repair{lease: lease, token: digits(lease.token), until: l.clock.Now().Add(l.settings.NodeTimeout)}
 		if err := lease.Release(t.Context()); err != nil {
 			t.Fatal(err)
 		}
