@@ -14,6 +14,7 @@ import (
 
 	"github.com/redlockfx/redlockfx/internal/clock"
 	"github.com/redlockfx/redlockfx/internal/nodeclock"
+	"github.com/redlockfx/redlockfx/internal/nodelist"
 	"github.com/redlockfx/redlockfx/internal/notify"
 	"github.com/redlockfx/redlockfx/internal/quorum"
 	"github.com/redlockfx/redlockfx/internal/signal"
@@ -84,7 +85,7 @@ func newLocker(nodes []redis.UniversalClient, settings Settings, found problems)
 	n := len(nodes)
 	l := &Locker{
 		lifecycle: newLifecycle(), settings: settings, clock: settings.clock, size: n, need: n/2 + 1,
-		hash: "{" + settings.KeyPrefix + "}", list: listOf(settings, n), channels: anyCluster(nodes),
+		hash: "{" + settings.KeyPrefix + "}", list: listOf(settings, n), channels: nodelist.AnyCluster(nodes),
 		leases: newLeases(), asking: make(chan struct{}, maxAsking),
 	}
 	l.observed = newObserved(&l.settings, n)

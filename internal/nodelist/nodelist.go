@@ -1,4 +1,4 @@
-// Package nodelist detects node lists that were split within a password.
+// Package nodelist reads the lists of nodes that people write: addresses and clients. It says what is wrong with them.
 package nodelist
 
 import "strings"

@@ -1,6 +1,7 @@
-package redlock
+package nodelist
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -29,34 +30,25 @@ var (
 	valkey = regexp.MustCompile(`(?i)^valkey(s?)://`)
 )
 
-// ClientOptions returns the options of a client for one node. node is host:port, or a URL
-// redis://[user:password@]host:port[/db], or rediss:// for TLS; valkey:// and valkeys:// mean the same. White space and
-// invisible characters around it are ignored, such as the last line break of a file. Change what you need, such as
-// TLSConfig or CredentialsProvider, make a client with them and pass that to [New]. The option skip_verify is refused,
-// because it lets anybody on the network path pose as the node and read the password. No error repeats any part of the
-// URL, since a mistyped URL may have the password anywhere. The options themselves contain the password: do not print
-// them.
-//
-// Servers list the connections under the name redlockfx, or under ClientName if you set it. If a server refuses the
-// name redlockfx, the connection goes unnamed; if it refuses ClientName, go-redis does not connect.
-func ClientOptions(node string) (*redis.Options, error) {
+// Options is redlock.ClientOptions.
+func Options(node string) (*redis.Options, error) {
 	node = strings.TrimFunc(node, plain.IsInvisible)
 	u := valkey.ReplaceAllString(node, "redis$1://")
 	if !strings.Contains(u, "://") {
 		u = "redis://" + u
 	}
 	if why := mistake(node, u); why != "" {
-		return nil, fmt.Errorf("%w: the node's address %s", ErrConfig, why)
+		return nil, fmt.Errorf("the node's address %s", why)
 	}
 	o, err := redis.ParseURL(u)
 	if err != nil {
 		// The error of go-redis may repeat a value of the URL.
-		return nil, fmt.Errorf("%w: the path of the node's URL is not the number of a database, or its query has an option "+
-			"that go-redis does not know, or a bad value", ErrConfig)
+		return nil, errors.New("the path of the node's URL is not the number of a database, or its query has an option that go-redis " +
+			"does not know, or a bad value")
 	}
 	if o.TLSConfig != nil && o.TLSConfig.InsecureSkipVerify {
-		return nil, fmt.Errorf("%w: the node's URL has skip_verify, with which anybody on the network path can pose as the node: "+
-			"give the CA of its certificate to WithTLS, or set InsecureSkipVerify there", ErrConfig)
+		return nil, errors.New("the node's URL has skip_verify, with which anybody on the network path can pose as the node: give the " +
+			"CA of its certificate to WithTLS, or set InsecureSkipVerify there")
 	}
 	dial := redis.NewDialer(o)
 	o.Dialer = func(ctx context.Context, network, addr string) (net.Conn, error) {
@@ -115,6 +107,22 @@ func setName(ctx context.Context, c *redis.Conn) error {
 		return nil
 	}
 	return err
+}
+
+// UseTLS replaces the TLS settings of a rediss:// URL. The certificate must match the host in the URL, unless secure
+// has another server name.
+func UseTLS(o *redis.Options, secure *tls.Config) error {
+	if o.TLSConfig == nil {
+		return errors.New("WithTLS needs a rediss:// URL: with this one the connection would not be encrypted")
+	}
+	own := secure.Clone()
+	own.ServerName = cmp.Or(own.ServerName, o.TLSConfig.ServerName)
+	if !isHost(own.ServerName) {
+		return fmt.Errorf("WithTLS: the server name %q is not the name of a host", own.ServerName)
+	}
+	own.MinVersion = max(own.MinVersion, tls.VersionTLS12)
+	o.TLSConfig = own
+	return nil
 }
 
 // mistake returns what is wrong with an address, or "". u is the address as a URL.
