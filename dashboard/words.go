@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/redlockfx/redlockfx/scheduler"
+	"github.com/redlockfx/redlockfx/internal/cronspec"
 )
 
 const (
@@ -17,64 +17,65 @@ const (
 )
 
 var (
-	cronSecond = cronField{name: "second", last: 59}
-	cronMinute = cronField{name: "minute", last: 59}
-	cronHour   = cronField{name: "hour", last: 23}
-	cronDay    = cronField{name: "day", first: 1, last: 31}
-	cronMonth  = cronField{name: "month", first: 1, last: 12, names: strings.Fields(
+	cronSecond = cronField{name: "second", size: 60}
+	cronMinute = cronField{name: "minute", size: 60}
+	cronHour   = cronField{name: "hour", size: 24}
+	cronDay    = cronField{name: "day", size: 31}
+	cronMonth  = cronField{name: "month", size: 12, first: 1, names: strings.Fields(
 		"January February March April May June July August September October November December")}
-	cronWeekday = cronField{name: "weekday", last: 6, names: strings.Fields(
+	cronWeekday = cronField{name: "weekday", size: 7, names: strings.Fields(
 		"Sunday Monday Tuesday Wednesday Thursday Friday Saturday")}
 
-	cronDescriptors = map[string]string{
-		"@yearly": "0 0 1 1 *", "@annually": "0 0 1 1 *", "@monthly": "0 0 1 * *", "@weekly": "0 0 * * 0",
-		"@daily": "0 0 * * *", "@midnight": "0 0 * * *", "@hourly": "0 * * * *",
-	}
+	ordinals = strings.Fields("last first second third fourth fifth") // of a weekday in a month
 )
 
 type cronField struct {
-	name        string
-	first, last int      // the range of *
-	names       []string // of the values, from first on; specs use their first three letters
+	name  string
+	size  int      // number of values
+	first int      // the value of the first name
+	names []string // of the values
 }
 
 // cronSet is the set of values of one field of a spec.
 type cronSet struct {
 	cronField
 	values []int // ascending; Sunday is 7
-	star   bool  // the field has * or ?
+}
+
+func (f cronField) of(values cronspec.Set) cronSet {
+	set := cronSet{f, values.Values()}
+	if f.size == cronWeekday.size && values.Has(0) {
+		set.values = append(set.values[1:], 7)
+	}
+	return set
 }
 
 // words says in English when a spec fires, without its zone. It returns "" for a spec that the scheduler refuses. In
 // one zone, specs with the same words have the same ticks, except when the zone's clock is set back (see
 // [scheduler.Parse]).
 func words(spec string) string {
-	if _, err := scheduler.Parse(spec, nil); err != nil {
+	schedule, err := cronspec.Parse(spec, nil)
+	if err != nil {
 		return ""
 	}
-	texts := strings.Fields(spec)
-	if strings.Contains(texts[0], "=") { // CRON_TZ=...
-		texts = texts[1:]
+	switch s := schedule.(type) {
+	case cronspec.Every:
+		return intervalWords(time.Duration(s) * time.Second)
+	case cronspec.Once:
+		return s.Local.Format("once, on 2 January 2006 at " + clockLayout(s.Local.Second() == 0))
+	case *cronspec.Calendar:
+		return calendarWords(s)
 	}
-	if texts[0] == "@every" {
-		return intervalWords(texts[1])
-	}
-	if long, ok := cronDescriptors[texts[0]]; ok {
-		texts = strings.Fields(long)
-	}
-	if len(texts) == 5 {
-		texts = slices.Insert(texts, 0, "0")
-	}
-	if len(texts) != 6 {
-		return ""
-	}
+	return ""
+}
 
-	hour, month := cronHour.read(texts[2]), cronMonth.read(texts[4])
-	text, listed := timeWords(cronSecond.read(texts[0]), cronMinute.read(texts[1]), hour)
-	days, either := dayWords(cronDay.read(texts[3]), cronWeekday.read(texts[5]), month)
+func calendarWords(c *cronspec.Calendar) string {
+	hour, month := cronHour.of(c.Hour), cronMonth.of(c.Month)
+	text, listed := timeWords(cronSecond.of(c.Second), cronMinute.of(c.Minute), hour)
+	days, combined := dayWords(c.Days, month)
 	switch {
 	case days == "every day" && hour.full(): // the words of the hours already say so
-	case listed && !either && month.full():
+	case listed && !combined && month.full():
 		text = days + " " + text
 	default:
 		text = days + ", " + text
@@ -85,8 +86,7 @@ func words(spec string) string {
 	return text
 }
 
-func intervalWords(text string) string {
-	d, _ := time.ParseDuration(text) // the scheduler has accepted it
+func intervalWords(d time.Duration) string {
 	said := []string{"every"}
 	for _, unit := range []struct {
 		size time.Duration
@@ -100,33 +100,83 @@ func intervalWords(text string) string {
 	return strings.Join(said, " ")
 }
 
-// dayWords describes the two day fields. If neither has a star, the spec fires on days that match at least one of
-// them, and either is true. Otherwise a day must match both, and every day matches a star.
-func dayWords(date, weekday, month cronSet) (text string, either bool) {
-	dates := "on " + date.said()
+// dayWords describes the days of the given months. combined is true if both fields of the spec restrict them.
+func dayWords(d cronspec.Days, month cronSet) (text string, combined bool) {
+	dates, weekdays := dateWords(d, month.full()), weekdayWords(d, month.full())
 	switch {
-	case !month.full():
-	case slices.Max(date.values) <= 28:
-		dates += " of every month"
-	default: // not every month has that day
-		dates += " of the month"
-	}
-	weekdays := "every " + weekday.list()
-	if slices.Equal(weekday.values, []int{1, 2, 3, 4, 5}) {
-		weekdays = "every weekday (Monday to Friday)"
-	}
-
-	either = !date.star && !weekday.star
-	switch {
-	case date.full() && weekday.full(), either && (date.full() || weekday.full()):
+	case d.AnyDate() && d.AnyWeekday():
 		return "every day", false
-	case date.full():
+	case d.AnyDate():
 		return weekdays, false
-	case weekday.full():
+	case d.AnyWeekday():
 		return dates, false
+	case d.Both:
+		return weekdays + " that falls " + dates, true
 	default:
 		return dates + " or " + weekdays, true
 	}
+}
+
+// dateWords describes the days of the month.
+func dateWords(d cronspec.Days, everyMonth bool) string {
+	var items []string
+	longest := 0 // the days that a month must have
+	if d.Dates != 0 {
+		dates := cronDay.of(d.Dates)
+		items, longest = append(items, dates.said()), slices.Max(dates.values)
+	}
+	for _, n := range d.Last.Values() {
+		longest = max(longest, n+1)
+		switch n {
+		case 0:
+			items = append(items, "the last day")
+		case 1:
+			items = append(items, "the last day but one")
+		default:
+			items = append(items, fmt.Sprintf("the day %d days before the last one", n))
+		}
+	}
+	for _, day := range d.Nearest.Values() {
+		longest = max(longest, day)
+		if day == 0 {
+			items = append(items, "the last weekday")
+		} else {
+			items = append(items, fmt.Sprintf("the weekday nearest to day %d", day))
+		}
+	}
+	text := "on " + joined(items)
+	switch {
+	case !everyMonth:
+	case longest <= 28:
+		text += " of every month"
+	default: // not every month has that day
+		text += " of the month"
+	}
+	return text
+}
+
+// weekdayWords describes the days of the week.
+func weekdayWords(d cronspec.Days, everyMonth bool) string {
+	var items []string
+	switch weekday := cronWeekday.of(d.Weekdays); {
+	case slices.Equal(weekday.values, []int{1, 2, 3, 4, 5}):
+		items = append(items, "every weekday (Monday to Friday)")
+	case len(weekday.values) > 0:
+		items = append(items, "every "+weekday.list())
+	}
+	on, of := "", ""
+	if len(items) == 0 {
+		on = "on "
+	}
+	for n, set := range d.Nth {
+		for _, weekday := range set.Values() {
+			items = append(items, "the "+ordinals[n]+" "+cronWeekday.names[weekday])
+			if everyMonth {
+				of = " of the month"
+			}
+		}
+	}
+	return on + joined(items) + of
 }
 
 // timeWords describes the times of a day. listed is true if it lists them one by one.
@@ -142,11 +192,8 @@ func timeWords(second, minute, hour cronSet) (text string, listed bool) {
 			}
 		}
 	}
-	layout := time.TimeOnly
 	atZero := slices.Equal(second.values, []int{0})
-	if atZero {
-		layout = "15:04"
-	}
+	layout := clockLayout(atZero)
 	clock := func(t int) string { return time.Unix(int64(t), 0).UTC().Format(layout) }
 
 	if len(hour.values)*len(minute.values)*len(second.values) <= fewTimes {
@@ -193,50 +240,15 @@ func stepWords(seconds int) string {
 	return fmt.Sprintf("%d %ss", n, unit)
 }
 
-// read parses a field. The scheduler must have accepted the spec.
-func (f cronField) read(text string) cronSet {
-	set := cronSet{cronField: f}
-	for part := range strings.SplitSeq(text, ",") {
-		span, by, stepped := strings.Cut(part, "/")
-		from, to, ranged := strings.Cut(span, "-")
-		step := 1
-		if stepped {
-			step = f.value(by)
-		}
-		first := f.value(from)
-		last := first
-		switch {
-		case span == "*" || span == "?":
-			first, last = f.first, f.last
-			set.star = set.star || step == 1 // the scheduler does not count */2 as a star
-		case ranged:
-			last = f.value(to)
-		case stepped:
-			last = f.last
-		}
-		for v := first; v <= last; v += step {
-			set.values = append(set.values, v)
-		}
+// clockLayout returns how a time of day is shown.
+func clockLayout(isWholeMinute bool) string {
+	if isWholeMinute {
+		return "15:04"
 	}
-	if f.name == "weekday" {
-		for i, v := range set.values {
-			set.values[i] = (v+6)%7 + 1
-		}
-	}
-	slices.Sort(set.values)
-	set.values = slices.Compact(set.values)
-	return set
+	return time.TimeOnly
 }
 
-func (f cronField) value(text string) int {
-	n, err := strconv.Atoi(text)
-	if err != nil {
-		n = f.first + slices.IndexFunc(f.names, func(name string) bool { return strings.EqualFold(name[:3], text) })
-	}
-	return n
-}
-
-func (s cronSet) full() bool { return len(s.values) == s.last-s.first+1 }
+func (s cronSet) full() bool { return len(s.values) == s.size }
 
 // said returns, for example, "every hour", "hour 2" or "hours 2 to 6 and 9".
 func (s cronSet) said() string {

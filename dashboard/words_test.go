@@ -11,6 +11,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/redlockfx/redlockfx/internal/cronspec"
 	"github.com/redlockfx/redlockfx/internal/testkit/want"
 	"github.com/redlockfx/redlockfx/scheduler"
 )
@@ -42,7 +43,16 @@ func TestWords_SayWhenASpecFires(t *testing.T) {
 		{"@monthly", "on day 1 of every month at 00:00"},
 		{"0 0 */2 * *", "on days 1, 3, 5, ..., 31 of the month at 00:00"},
 		{"0 4 1-7 * mon", "on days 1 to 7 of every month or every Monday, at 04:00"},
-		{"0 0 13,*/1 * 5", "every Friday at 00:00"},
+		{"0 0 ?,*/2 * 5", "every Friday at 00:00"},
+		{"0 0 L * *", "on the last day of every month at 00:00"},
+		{"0 0 1,15,L-1,L-3 * *", "on days 1 and 15, the last day but one and the day 3 days before the last one of every month at 00:00"},
+		{"0 0 LW,31W * *", "on the last weekday and the weekday nearest to day 31 of the month at 00:00"},
+		{"0 9 * 1 5#2,5L", "in January, on the last Friday and the second Friday, at 09:00"},
+		{"0 9 * * 1,5#2", "every Monday and the second Friday of the month at 09:00"},
+		{"0 0 13 * +fri", "every Friday that falls on day 13 of every month, at 00:00"},
+		{"0 0 L * 0#1", "on the last day of every month or on the first Sunday of the month, at 00:00"},
+		{"@at 2026-12-01T09:00:00Z", "once, on 1 December 2026 at 09:00"},
+		{"CRON_TZ=Europe/Rome @at 2026-12-01T09:00:05", "once, on 1 December 2026 at 09:00:05"},
 		{"15 3 1 1,7 *", "in January and July, on day 1, at 03:15"},
 		{"0 2 * 6-8 *", "in June to August, every day, at 02:00"},
 		{"30 9 * jan,mar,may mon", "in January, March and May, every Monday, at 09:30"},
@@ -91,7 +101,7 @@ func TestWords_AreTheSameForTheSameTicksOnly(t *testing.T) {
 // A spec has words if and only if the scheduler accepts it.
 func FuzzWords(f *testing.F) {
 	for _, seed := range []string{
-		"*/7 2-6 1,*/2 jan-mar/2 5-7", "1/2 ? ? ? ? *", "TZ=UTC @daily", "@every 1h30m", "@midnight", "0 8 * * Mon-Fri",
+		"*/7 2-6 1,*/2 jan-mar/2 5-7", "0 0 L,15W * +5#2,mon", "@at 2026-12-01T09:00:00", "0 0 L-29 2 *", "1/2 ? ? ? ? *", "TZ=UTC @daily", "@every 1h30m", "@midnight", "0 8 * * Mon-Fri",
 		"@every 500ms", "0 0 30 2 *", "60 * * * *", "", "@reboot", "* * * *", "CRON_TZ=Nowhere/Land 0 2 * * *",
 	} {
 		f.Add(seed)
@@ -104,11 +114,14 @@ func FuzzWords(f *testing.F) {
 	})
 }
 
-var cronFields = [...]cronField{cronSecond, cronMinute, cronHour, cronDay, cronMonth, cronWeekday}
+// drawnFields are the ranges of a spec's fields.
+var drawnFields = [...]struct{ first, last int }{{0, 59}, {0, 59}, {0, 23}, {1, 31}, {1, 12}, {0, 6}}
+
+const dayOfMonth, dayOfWeek = 3, 5
 
 func drawSpec(t *rapid.T) []string {
 	var texts []string
-	for _, f := range cronFields {
+	for i, f := range drawnFields {
 		value := rapid.IntRange(f.first, f.last)
 		step := rapid.SampledFrom([]int{1, 2, 3, 4, 5, 6, 7})
 		if f.last > 12 {
@@ -116,14 +129,24 @@ func drawSpec(t *rapid.T) []string {
 		}
 		part := func() string {
 			a, b, step := value.Draw(t, "value"), value.Draw(t, "value"), step.Draw(t, "step")
-			return rapid.SampledFrom([]string{
-				"*", "*", "*", strconv.Itoa(f.first), strconv.Itoa(f.first), strconv.Itoa(a), fmt.Sprintf("*/%d", step),
+			items := []string{
+				"*", "*", "*", strconv.Itoa(f.first), strconv.Itoa(f.first), strconv.Itoa(a), fmt.Sprintf("%d-%d/%d", f.first, f.last, step),
 				fmt.Sprintf("%d/%d", a, step), fmt.Sprintf("%d-%d/%d", min(a, b), max(a, b), step), fmt.Sprintf("%d-%d", min(a, b), max(a, b)),
-			}).Draw(t, "part")
+			}
+			switch i {
+			case dayOfMonth:
+				items = append(items, "L", "LW", fmt.Sprintf("L-%d", min(a, 30)), fmt.Sprintf("%dW", b))
+			case dayOfWeek:
+				items = append(items, fmt.Sprintf("%d#%d", a, 1+b%5), fmt.Sprintf("%dL", b))
+			}
+			return rapid.SampledFrom(items).Draw(t, "part")
 		}
 		text := part()
 		if rapid.IntRange(0, 5).Draw(t, "parts") == 0 {
 			text += "," + part()
+		}
+		if i == dayOfWeek && rapid.Bool().Draw(t, "both") {
+			text = "+" + text
 		}
 		texts = append(texts, text)
 	}
@@ -138,21 +161,20 @@ func relatives(t *rapid.T, texts []string) []string {
 		changed[field] = text
 		specs = append(specs, strings.Join(changed, " "))
 	}
-	for i, f := range cronFields {
+	for i, f := range drawnFields {
 		with(i, "*")
 		with(i, "?,*/2")
 		with(i, "*/1")
 		with(i, fmt.Sprintf("%d-%d", f.first, f.last))
-		with(i, numbers(f.read(texts[i]).values))
+		if values := valuesOf(i, texts[i]); len(values) > 0 {
+			with(i, numbers(values))
+		}
 	}
 
-	i := rapid.IntRange(0, len(cronFields)-1).Draw(t, "changed field")
-	values := cronFields[i].read(texts[i]).values
+	i := rapid.IntRange(0, len(drawnFields)-1).Draw(t, "changed field")
+	values := valuesOf(i, texts[i])
 	every := rapid.IntRange(1, 5).Draw(t, "how many values differ by")
-	for n, v := range cronFields[i].read("*").values {
-		if n%every != 0 {
-			continue
-		}
+	for v := drawnFields[i].first; v <= drawnFields[i].last; v += every {
 		changed := slices.DeleteFunc(slices.Clone(values), func(is int) bool { return is == v })
 		if len(changed) == len(values) {
 			changed = append(changed, v)
@@ -162,6 +184,18 @@ func relatives(t *rapid.T, texts []string) []string {
 		}
 	}
 	return specs
+}
+
+// valuesOf returns the plain values of a field.
+func valuesOf(field int, text string) []int {
+	texts := strings.Fields("* * * * * *")
+	texts[field] = strings.TrimPrefix(text, "+")
+	schedule, err := cronspec.Parse(strings.Join(texts, " "), nil)
+	if err != nil {
+		return nil
+	}
+	c := schedule.(*cronspec.Calendar)
+	return []cronspec.Set{c.Second, c.Minute, c.Hour, c.Dates, c.Month, c.Weekdays}[field].Values()
 }
 
 func numbers(values []int) string {

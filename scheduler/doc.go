@@ -139,8 +139,8 @@
 //
 // # Specs
 //
-// A spec has five fields, or six with seconds in front, or is @hourly, @daily, @weekly, @monthly, @yearly or
-// @every 1h30m. [Parse] describes the whole dialect, and [Preview] shows the ticks. The zone is UTC if neither the spec
+// A spec has five fields, or six with seconds in front, or is @hourly, @daily, @weekly, @monthly, @yearly,
+// @every 1h30m or @at 2026-12-01T09:00:00Z. [Parse] describes the whole dialect, and [Preview] shows the ticks. The zone is UTC if neither the spec
 // (CRON_TZ=Europe/Rome) nor the job nor [WithLocation] names one. Ticks depend on the spec, the zone and the zone data alone:
 // @every counts from the Unix epoch. Times that a zone's clock jumps over run once. Times that it repeats run once if the
 // spec names fixed times.
@@ -155,6 +155,11 @@
 // 1-3, is not a change: what counts are the values of its fields. Nor is another name of UTC, such as Etc/UTC; another name
 // of any other zone is a change. So is a switch between plain times of day and a range or step, as from "0 9,10 * * *" to
 // "0 9-10 * * *", because [Parse] treats the two differently when a clock is set back.
+//
+// A job with @at has one tick. It is like any other one: if nobody leads then, [CatchUp] says for how long it still runs, and then
+// it is missed. The nodes keep that it has come, so it does not come again after a restart. A deploy after the tick changes nothing:
+// the spec is still valid, and the job has no tick any more. A job that the nodes do not know yet has only ticks that come after it
+// was added, so a job with @at must be deployed before its tick.
 //
 // # Why not robfig's runner
 //

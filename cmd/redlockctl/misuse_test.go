@@ -40,6 +40,10 @@ func TestNext_AsksNobody(t *testing.T) {
 	if len(ticks) != 3 || ticks[1].Sub(ticks[0]) != 90*time.Second {
 		t.Errorf("%v", ticks)
 	}
+	call("next", "@at 2026-11-22T09:00:00Z", "--from", "2026-11-22T10:00:00Z").want(t, 0, "none", "")
+	if text := call("next", "@at 2026-11-22T09:00:00Z", "--from", "2026-11-22T10:00:00Z", "-o", "json").out; strings.TrimSpace(text) != "[]" {
+		t.Errorf("%q", text)
+	}
 }
 
 func TestVersion_IsThereAlsoWithoutALinker(t *testing.T) {

@@ -33,6 +33,9 @@ func (p *program) nextCommand() *cobra.Command {
 			for _, tick := range ticks {
 				t.rows = append(t.rows, []string{at(tick), tick.Format("2006-01-02 15:04:05"), tick.Sub(since).Round(time.Second).String()})
 			}
+			if len(ticks) == 0 { // an @at that has passed
+				ticks, t.rows = []time.Time{}, [][]string{{"none"}}
+			}
 			return p.print(ticks, t)
 		},
 	}

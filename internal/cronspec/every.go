@@ -6,9 +6,9 @@ import (
 	"time"
 )
 
-// every is an interval in seconds. It ticks at its multiples since the Unix epoch. Ticks counted from the start of a process
+// Every is an interval in seconds. It ticks at its multiples since the Unix epoch. Ticks counted from the start of a process
 // would differ on each replica and change with each restart.
-type every int64
+type Every int64
 
 func parseEvery(args []string) (Schedule, error) {
 	if len(args) != 1 {
@@ -23,22 +23,22 @@ func parseEvery(args []string) (Schedule, error) {
 	case d%time.Second != 0:
 		return nil, fmt.Errorf("@every %s is not in whole seconds", args[0])
 	}
-	return every(d / time.Second), nil
+	return Every(d / time.Second), nil
 }
 
 // Next returns the first tick after the given instant, in UTC.
-func (e every) Next(after time.Time) time.Time {
+func (e Every) Next(after time.Time) time.Time {
 	return time.Unix((e.since(after)+1)*int64(e), 0).UTC()
 }
 
 // Count returns the number of ticks after one instant and up to another.
-func (e every) Count(after, upTo time.Time) int { return int(e.since(upTo) - e.since(after)) }
+func (e Every) Count(after, upTo time.Time) int { return int(e.since(upTo) - e.since(after)) }
 
 // Reading returns the zero time: no zone has a part in the ticks.
-func (every) Reading(time.Time) time.Time { return time.Time{} }
+func (Every) Reading(time.Time) time.Time { return time.Time{} }
 
 // since returns how many intervals have passed since the Unix epoch.
-func (e every) since(t time.Time) int64 {
+func (e Every) since(t time.Time) int64 {
 	n := t.Unix() / int64(e)
 	if t.Unix()%int64(e) < 0 { // before the epoch
 		n--
@@ -47,6 +47,6 @@ func (e every) since(t time.Time) int64 {
 }
 
 // Plan returns the normalized form of the interval.
-func (e every) Plan() string {
+func (e Every) Plan() string {
 	return planOf(time.UTC, "@every "+(time.Duration(e)*time.Second).String())
 }

@@ -12,76 +12,106 @@ import (
 
 // layout has the fields of a spec in order.
 var layout = [...]field{
-	{"second", cron.Second, 60, 0, 59, ""},
-	{"minute", cron.Minute, 60, 0, 59, ""},
-	{"hour", cron.Hour, 24, 0, 23, ""},
-	{"day of month", cron.Dom, 31, 1, 31, ""},
-	{"month", cron.Month, 12, 1, 12, "jan feb mar apr may jun jul aug sep oct nov dec"},
-	{"day of week", cron.Dow, 7, 0, 7, "sun mon tue wed thu fri sat"},
+	{"second", cron.Second, func(s *cron.SpecSchedule) uint64 { return s.Second }, 60, 0, 59, ""},
+	{"minute", cron.Minute, func(s *cron.SpecSchedule) uint64 { return s.Minute }, 60, 0, 59, ""},
+	{"hour", cron.Hour, func(s *cron.SpecSchedule) uint64 { return s.Hour }, 24, 0, 23, ""},
+	dateField,
+	{"month", cron.Month, func(s *cron.SpecSchedule) uint64 { return s.Month }, 12, 1, 12, "jan feb mar apr may jun jul aug sep oct nov dec"},
+	weekdayField,
 }
+
+var (
+	dateField    = field{"day of month", cron.Dom, func(s *cron.SpecSchedule) uint64 { return s.Dom }, 31, 1, 31, ""}
+	weekdayField = field{"day of week", cron.Dow, func(s *cron.SpecSchedule) uint64 { return s.Dow }, 7, 0, 7, "sun mon tue wed thu fri sat"}
+)
 
 type field struct {
 	name     string
 	option   cron.ParseOption
-	size     int // number of different values
+	of       func(*cron.SpecSchedule) uint64 // the field's set
+	size     int                             // number of different values
 	min, max int
 	names    string // names of the values, from min on
 }
 
+const star = 1 << 63 // robfig's mark in the set of a field that was *, ?, or either of them with /1
+
 var (
-	partShape = regexp.MustCompile(`^(?:[*?]|([0-9A-Za-z]+)(?:-([0-9A-Za-z]+))?)(?:/([0-9]+))?$`)
-	quartz    = regexp.MustCompile(`^(?i:L(-[0-9]+)?|LW|[0-9]{1,2}[LW]|[a-z]{3}L|[0-9a-z]{1,3}#[0-9])$`)
+	itemShape = regexp.MustCompile(`^(?:[*?]|([0-9A-Za-z]+)(?:-([0-9A-Za-z]+))?)(?:/([0-9]+))?$`)
+	dayWords  = regexp.MustCompile(`^(?i:L(-[0-9]+)?|(L(-[0-9]+)?|[0-9]+)W|([0-9]+|[a-z]{3})(L|#[0-9]+)|[0-9]+-[0-9]+[LW])$`)
 )
 
-// check returns the field's text in the form that robfig's parser takes, or an error with the rule that the text breaks.
-func (f field) check(text string) (string, error) {
-	parts := strings.Split(text, ",")
-	for i, p := range parts {
-		if p == "" {
-			return "", fmt.Errorf("%q has an empty item in its list", text)
-		}
-		if quartz.MatchString(p) {
-			return "", fmt.Errorf("%q is not supported: L, W and # are extensions of other schedulers; tick on all possible days, "+
-				"as in 28-31, and return from Run at once on the wrong ones", p)
-		}
-		m := partShape.FindStringSubmatch(p)
-		if m == nil {
-			return "", fmt.Errorf("%q is not *, ?, a value or a range, with an optional /step", p)
-		}
-		for _, value := range m[1:3] {
-			if err := f.checkValue(value); err != nil {
-				return "", err
-			}
-		}
-		if step := m[3]; step != "" {
-			if n, err := strconv.Atoi(step); err != nil || n < 1 || n > f.size {
-				return "", fmt.Errorf("step of %q must be from 1 to %d", p, f.size)
-			}
-		}
-		if f.option == cron.Dow {
-			parts[i] = foldSunday(p)
+// all returns the set of all values.
+func (f field) all() Set { return span(f.min, f.last()) }
+
+// last returns the largest value. Sunday is 0 in a set.
+func (f field) last() int { return f.min + f.size - 1 }
+
+// read returns the values of a field's items, of which there may be none. isStar reports that robfig's parser takes the field for a *.
+func (f field) read(items []string) (values Set, isStar bool, err error) {
+	if len(items) == 0 {
+		return 0, false, nil
+	}
+	if slices.Contains(items, "") {
+		return 0, false, fmt.Errorf("%q has an empty item in its list", strings.Join(items, ","))
+	}
+	checked := make([]string, len(items))
+	for i, item := range items {
+		if checked[i], err = f.check(item); err != nil {
+			return 0, false, err
 		}
 	}
-
-	text = strings.Join(parts, ",")
-	_, err := ask(cron.NewParser(f.option), text)
-	return text, err
+	spec, err := ask(cron.NewParser(f.option), strings.Join(checked, ","))
+	if err != nil {
+		return 0, false, err
+	}
+	set := f.of(spec)
+	return Set(set &^ star), set&star != 0, nil
 }
 
-// checkValue returns an error with the rule that a value breaks. An empty text is fine.
-func (f field) checkValue(text string) error {
+// check returns an item in the form that robfig's parser takes, or an error with the rule that it breaks.
+func (f field) check(item string) (string, error) {
+	if dayWords.MatchString(item) {
+		return "", fmt.Errorf("%q is not one of its values: L, L-3, LW and 15W are days of the month, and 5L and 5#2 are days of the week", item)
+	}
+	m := itemShape.FindStringSubmatch(item)
+	if m == nil {
+		return "", fmt.Errorf("%q is not *, ?, a value or a range, with an optional /step", item)
+	}
+	for _, value := range m[1:3] {
+		if value == "" {
+			continue
+		}
+		if _, err := f.value(value); err != nil {
+			return "", err
+		}
+	}
+	if step := m[3]; step != "" {
+		if n, err := strconv.Atoi(step); err != nil || n < 1 || n > f.size {
+			return "", fmt.Errorf("step of %q must be from 1 to %d", item, f.size)
+		}
+	}
+	if f.option == cron.Dow {
+		return foldSunday(item), nil
+	}
+	return item, nil
+}
+
+// value returns a value that is a number or a name, or an error with the rule that it breaks.
+func (f field) value(text string) (int, error) {
+	if i := slices.Index(strings.Fields(f.names), strings.ToLower(text)); i >= 0 {
+		return f.min + i, nil
+	}
 	n, err := strconv.Atoi(text)
 	switch {
-	case text == "" || slices.Contains(strings.Fields(f.names), strings.ToLower(text)):
-		return nil
 	case err == nil && n >= f.min && n <= f.max:
-		return nil
+		return n, nil
 	case err == nil || strings.Trim(text, "0123456789") == "":
-		return fmt.Errorf("%s must be from %d to %d", text, f.min, f.max)
+		return 0, fmt.Errorf("%s must be from %d to %d", text, f.min, f.max)
 	case f.names == "":
-		return fmt.Errorf("%q is not a number from %d to %d", text, f.min, f.max)
+		return 0, fmt.Errorf("%q is not a number from %d to %d", text, f.min, f.max)
 	default:
-		return fmt.Errorf("%q is neither a number from %d to %d nor one of %s", text, f.min, f.max, f.names)
+		return 0, fmt.Errorf("%q is neither a number from %d to %d nor one of %s", text, f.min, f.max, f.names)
 	}
 }
 

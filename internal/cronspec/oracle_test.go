@@ -35,10 +35,36 @@ var oracleSpecs = []struct {
 	{spec: "15,45 0,1,2,23 * * *", fixed: true, matches: func(w time.Time) bool {
 		return (w.Hour() <= 2 || w.Hour() == 23) && w.Minute()%30 == 15
 	}},
+	{spec: "*/30 0-3 * * 0#1,7#2,sunL,6#4", matches: func(w time.Time) bool {
+		inMonth := func(days int) bool { return w.AddDate(0, 0, days).Month() == w.Month() }
+		sunday := w.Weekday() == time.Sunday && (!inMonth(-14) || !inMonth(7))
+		saturday := w.Weekday() == time.Saturday && inMonth(-21) && !inMonth(-28)
+		return (sunday || saturday) && w.Hour() <= 3 && w.Minute()%30 == 0
+	}},
+	{spec: "15 0,1,2,23 L,L-1,LW,1W,8W * +*/1", fixed: true, matches: func(w time.Time) bool {
+		return (w.Hour() <= 2 || w.Hour() == 23) && w.Minute() == 15 && (w.AddDate(0, 0, 2).Day() <= 2 ||
+			w.Day() == nearestTo(w, length(w)) || w.Day() == nearestTo(w, 1) || w.Day() == nearestTo(w, 8))
+	}},
 	{spec: "0 12 1,8,30 * *", fixed: true, matches: func(w time.Time) bool {
 		return (w.Day() == 1 || w.Day() == 8 || w.Day() == 30) && w.Hour() == 12 && w.Minute() == 0
 	}},
 }
+
+// nearestTo returns the day from Monday to Friday that is nearest to a day of the month.
+func nearestTo(wall time.Time, day int) (nearest int) {
+	for d := max(day-2, 1); d <= min(day+2, length(wall)); d++ {
+		weekday := wall.AddDate(0, 0, d-wall.Day()).Weekday()
+		if weekday != time.Saturday && weekday != time.Sunday && (nearest == 0 || abs(day-d) < abs(day-nearest)) {
+			nearest = d
+		}
+	}
+	return nearest
+}
+
+// length returns the number of days of a day's month.
+func length(day time.Time) int { return day.AddDate(0, 1, -day.Day()).Day() }
+
+func abs(n int) int { return max(n, -n) }
 
 // Ticks around changes of a zone's clock are those that a search finds which reads the clock once a minute. 2040 and 2044 are leap
 // years beyond the tables of the zone database. TestZone_AgreesWithASearchAroundEveryChangeOfEveryZone has the changes from 2000 to

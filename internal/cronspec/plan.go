@@ -1,8 +1,6 @@
 package cronspec
 
 import (
-	"fmt"
-	"strconv"
 	"strings"
 	"time"
 )
@@ -14,12 +12,12 @@ import (
 // ParsePlan reads a plan.
 func ParsePlan(plan string) (Schedule, error) { return parse(plan, nil) }
 
-func planOf(loc *time.Location, spec string) string {
-	zone := zoneOf(loc)
-	if s := stretchAt(time.Time{}, loc); s.start.IsZero() && s.end.IsZero() && s.offset == 0 { // as Etc/UTC or GMT
-		zone = "UTC"
-	}
-	return "CRON_TZ=" + zone + " " + spec
+func planOf(loc *time.Location, spec string) string { return "CRON_TZ=" + zoneOf(loc) + " " + spec }
+
+// isUTC reports whether a zone is another name of UTC, such as Etc/UTC or GMT.
+func isUTC(loc *time.Location) bool {
+	s := stretchAt(time.Time{}, loc)
+	return s.start.IsZero() && s.end.IsZero() && s.offset == 0
 }
 
 // SplitPlan returns a plan's zone and spec. It omits the seconds of a spec of whole minutes, as people write it.
@@ -37,52 +35,4 @@ func zoneOf(loc *time.Location) string {
 		return "UTC"
 	}
 	return loc.String()
-}
-
-// Plan returns the plan of a calendar. Parsed again, it has the same sets, and the same times of day are fixed.
-func (c *calendar) Plan() string {
-	dom, dow := c.spec.Dom, c.spec.Dow
-	if dom == layout[3].all() || dow == layout[5].all() { // without the star: each day matches, whatever the other field says
-		dom, dow = layout[3].all(), layout[5].all()
-	}
-	var words []string
-	for i, set := range []uint64{c.spec.Second, c.spec.Minute, c.spec.Hour, dom, c.spec.Month, dow} {
-		words = append(words, layout[i].text(set, c.fixed && i < 3))
-	}
-	if !c.fixed && !strings.ContainsAny(strings.Join(words[:3], ""), "*-") {
-		words[2] = strconv.Itoa(lowest(c.spec.Hour)) + "-" + words[2] // 6,9,20 becomes 6-6,9,20, which is not fixed
-	}
-	return planOf(c.zone, strings.Join(words, " "))
-}
-
-// all returns the set of all values, without the star.
-func (f field) all() uint64 { return (1<<f.size - 1) << f.min }
-
-// text returns a set as a list of steps of at least three values, and of single values; or only of these if plain.
-func (f field) text(set uint64, plain bool) string {
-	set &^= star
-	var parts []string
-	for set != 0 {
-		first, n := lowest(set), 1
-		step := lowest(set&(set-1)) - first // to the second value
-		for has(set, first+n*step) {
-			n++
-		}
-		last := first + (n-1)*step
-		part := fmt.Sprintf("%d-%d", first, last)
-		switch {
-		case plain || n < 3:
-			part, n = strconv.Itoa(first), 1
-		case first == f.min && !has(f.all(), last+step):
-			part = "*"
-		}
-		if n > 1 && step > 1 {
-			part += "/" + strconv.Itoa(step)
-		}
-		for i := range n {
-			set &^= 1 << (first + i*step)
-		}
-		parts = append(parts, part)
-	}
-	return strings.Join(parts, ",")
 }

@@ -1,46 +1,19 @@
 package cronspec
 
-import (
-	"errors"
-	"strings"
-	"time"
+import "time"
 
-	"github.com/robfig/cron/v3"
-)
-
-// calendar is the schedule of a spec in a zone.
+// clock is the clock of a zone, as ticks follow it.
 //
-// It uses only the sets of robfig's schedule, to find matching readings of a wall clock. A reading is written as a time in UTC,
-// where every day has 24 hours. This code converts readings to instants itself, one stretch of constant offset after the other.
-type calendar struct {
-	spec   *cron.SpecSchedule
+// What it shows is a reading: a time in UTC, where every day has 24 hours. Ticks are searched among readings, and this code converts
+// them to instants, one stretch of constant offset after the other.
+type clock struct {
 	zone   *time.Location
-	hourly bool // fires in every hour of the day
-	fixed  bool // its times of day are plain values
+	hourly bool // the ticks come in every hour of the day
+	fixed  bool // their times of day are plain values
 }
 
-// newCalendar returns the schedule of a checked spec's words. timeOfDay are those of its words that give the time of day.
-func newCalendar(words, timeOfDay []string, zone *time.Location) (Schedule, error) {
-	spec, err := ask(parser, strings.Join(words, " "))
-	if err != nil {
-		return nil, err
-	}
-
-	const allHours = 1<<24 - 1
-	hourly := spec.Hour&allHours == allHours
-	fixed := !hourly && !strings.ContainsAny(strings.Join(timeOfDay, " "), "*?-/")
-	c := &calendar{spec: spec, zone: zone, hourly: hourly, fixed: fixed}
-
-	// The year 2000 has every possible date.
-	if match(spec, time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)).IsZero() {
-		return nil, errors.New("never fires: none of its months has that day of month")
-	}
-	return c, nil
-}
-
-// Next returns the first tick after the given instant, in UTC, or the zero time if that instant is
-// outside the years 1 to 9999.
-func (c *calendar) Next(after time.Time) time.Time {
+// next returns the first tick after an instant. match returns the first matching reading at or after another one, or the zero time.
+func (c clock) next(after time.Time, match func(from time.Time) time.Time) time.Time {
 	t := after.UTC().Truncate(time.Second).Add(time.Second)
 	if t.Year() < 1 || t.Year() > 9999 {
 		return time.Time{}
@@ -48,7 +21,7 @@ func (c *calendar) Next(after time.Time) time.Time {
 
 	for {
 		s := stretchAt(t, c.zone)
-		reading := match(c.spec, c.resume(s, t))
+		reading := match(c.resume(s, t))
 		if reading.IsZero() {
 			return time.Time{}
 		}
@@ -65,7 +38,7 @@ func (c *calendar) Next(after time.Time) time.Time {
 
 // resume returns the reading from which to search at instant t of stretch s. That is the clock's reading at t, with two
 // exceptions: readings that the clock jumped over are searched too, and readings that it repeats may be omitted.
-func (c *calendar) resume(s stretch, t time.Time) time.Time {
+func (c clock) resume(s stretch, t time.Time) time.Time {
 	reading := t.Add(s.offset)
 	reached := s.start.Add(s.before) // what the clock would have read at the start without the change
 	jumped := t.Equal(s.start) && reached.Before(reading)
@@ -76,10 +49,9 @@ func (c *calendar) resume(s stretch, t time.Time) time.Time {
 	return reading
 }
 
-// Reading returns what the zone's clock shows at an instant. It stands still while the clock repeats readings. It is the zero time if
-// the ticks are the same whatever the clock shows: those of a spec that fires in every hour follow real time.
-func (c *calendar) Reading(at time.Time) time.Time {
-	if c.hourly || c.zone == time.UTC {
+// reading returns what the clock shows at an instant. It stands still while the clock repeats readings. It is the zero time in UTC.
+func (c clock) reading(at time.Time) time.Time {
+	if c.zone == time.UTC {
 		return time.Time{}
 	}
 	s := stretchAt(at, c.zone)
