@@ -110,14 +110,15 @@ func (p *page) refuseAction(w http.ResponseWriter, r *http.Request, status int, 
 	}
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	w.WriteHeader(status)
-	_ = templates.ExecuteTemplate(w, "refused", map[string]string{"Why": why.Error(), "Back": back}) // an error means that the client is gone
+	data := map[string]string{"Why": why.Error(), "Back": back}
+	_ = templates.ExecuteTemplate(w, "refused", data) // an error means that the client is gone
 }
 
 // audit returns a logger with the fields of an action. by is its user, and empty unless that user is verified: a name
 // that the request merely claims is no identity.
 func (p *page) audit(r *http.Request, action, job, by string) *zap.Logger {
-	return p.log.With(
-		zap.String("action", action), zap.String("job", firstLine(job)), zap.String("from", r.RemoteAddr), zap.String("by", by))
+	return p.log.With(zap.String("action", action), zap.String("job", firstLine(job)), zap.String("from", r.RemoteAddr),
+		zap.String("by", by))
 }
 
 // try does the action, or returns why it was not done. who is empty unless the user may act.
@@ -137,7 +138,8 @@ func (p *page) try(a action, r *http.Request, parsed error) (who string, status 
 	switch err := a.do(r.Context(), p.scheduler, r.PostForm, scheduler.By(who)); {
 	case errors.Is(err, scheduler.ErrUnknownJob), errors.Is(err, scheduler.ErrName):
 		return who, http.StatusNotFound, err
-	case errors.Is(err, scheduler.ErrNotRunning), errors.Is(err, scheduler.ErrNotTick), errors.Is(err, scheduler.ErrNotSettled):
+	case errors.Is(err, scheduler.ErrNotRunning), errors.Is(err, scheduler.ErrNotTick),
+		errors.Is(err, scheduler.ErrNotSettled):
 		return who, http.StatusConflict, err
 	case err != nil:
 		return who, http.StatusServiceUnavailable, err

@@ -4,109 +4,151 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/redlockfx/redlockfx/internal/ops"
 	"github.com/redlockfx/redlockfx/scheduler"
 )
 
-// lostShown is how long a job that the nodes have lost needs attention: somebody may have to pause it again.
-const lostShown = 24 * time.Hour
-
-const maxNotices = 5 // of each kind; one more notice counts the rest
+// maxNotices limits the notices of each kind, and so the page's size; one more notice counts the rest.
+const maxNotices = 200
 
 // notice is something that an operator should look at.
 type notice struct {
-	Kind string // replica, failed, missed, long, node or paused
+	Kind string // replica, failed, missed, long, node, paused or other
 	Job  string // empty: not about a job
 	Text string
 	At   *time.Time
 	Only string // value of only that lists all jobs of the kind; set in the notice that counts the rest
 }
 
-// attention returns what a person on call needs first, in this order: the problems of this replica, what failed and with which error,
-// what did not run and why, what runs too long, which jobs the nodes lost, which jobs this replica defines differently, which nodes
-// do not count, and who has paused what.
-func attention(v *view) []notice {
-	var all []notice
-	for i, p := range v.Replica.problems {
-		all = append(all, notice{Kind: "replica", Text: "this replica: " + v.Replica.Check[i], At: when(p.Since)})
+// ID identifies the notice on the page, also when its text changes.
+func (n notice) ID() string {
+	if n.Job == "" && n.Only == "" {
+		return rowID("notice " + n.Text)
 	}
-	of := func(kind, only, left string, pick func(j *job) (notice, bool)) {
-		n := 0
-		for i := range v.Jobs {
-			one, ok := pick(&v.Jobs[i])
-			if !ok {
-				continue
-			}
-			if n++; n <= maxNotices {
-				one.Kind, one.Job = kind, v.Jobs[i].Name
-				all = append(all, one)
-			}
+	return rowID("notice " + n.Kind + " " + n.Job)
+}
+
+// concern is something about a job that needs attention.
+type concern struct {
+	kind, only string
+	left       string // what the jobs beyond maxNotices have in common
+	of         func(v *view, j *job) (notice, bool)
+}
+
+// concerns are all concerns, in the order in which a person on call needs them.
+var concerns = []concern{
+	{"failed", "failed", "that failed", func(_ *view, j *job) (notice, bool) { return failure(j), j.Fails() }},
+	{"missed", "trouble", "that did not run", func(_ *view, j *job) (notice, bool) {
+		lost := j.Last != nil && j.Last.State == scheduler.StateLost && j.Fails() // listed as failed already
+		if j.WhyTick == nil {
+			return notice{Text: "cannot be read: " + j.Why}, j.Misses()
 		}
-		if n > maxNotices {
-			all = append(all, notice{Kind: kind, Text: fmt.Sprintf("and %d more %s", n-maxNotices, left), Only: only})
-		}
-	}
-	of("failed", "failed", "that failed", func(j *job) (notice, bool) {
-		if j.Failures == 0 {
-			return notice{}, false
-		}
-		text := fmt.Sprintf("failed %s in a row", number(j.Failures, "time", "times"))
-		if j.Failures == 1 {
-			text = "failed"
-		}
-		var at *time.Time
-		if last := j.Last; last != nil && last.failed() {
-			at = last.Start
-			if last.Err != "" {
-				text += ": " + last.Err
-			}
-		}
-		return notice{Text: text, At: at}, true
-	})
-	of("missed", "trouble", "that did not run", func(j *job) (notice, bool) {
-		lost := j.Last != nil && j.Last.State == scheduler.StateLost && j.Failures > 0 // listed as failed already
-		return notice{Text: "did not run: " + j.Why, At: j.WhyTick}, j.Why != "" && !j.Paused && !j.Running && !lost
-	})
-	of("long", "trouble", "that run too long", func(j *job) (notice, bool) {
+		return notice{Text: "did not run: " + j.Why, At: j.WhyTick}, j.Misses() && !lost
+	}},
+	{"long", "trouble", "that run too long", func(_ *view, j *job) (notice, bool) {
 		if j.LongRun == nil {
 			return notice{}, false
 		}
-		return notice{Text: fmt.Sprintf("has been running for %v on %s: %s", j.LongRun.Took, j.LongRun.Replica, j.Long), At: j.LongRun.Start}, true
-	})
-	of("other", "trouble", "that the nodes lost", func(j *job) (notice, bool) {
+		text := fmt.Sprintf("has been running for %v on %s: %s", j.LongRun.Took, j.LongRun.Replica, j.Long)
+		return notice{Text: text, At: j.LongRun.Start}, true
+	}},
+	{"other", "trouble", "that the nodes lost", func(v *view, j *job) (notice, bool) {
 		return notice{Text: "a majority of nodes lost its state: its history and its pause may be gone", At: j.Lost},
-			j.Lost != nil && v.Now.Sub(*j.Lost) < lostShown
-	})
-	of("other", "trouble", "that this replica defines differently", func(j *job) (notice, bool) {
+			j.Lost != nil && v.Now.Sub(*j.Lost) < ops.LostShown
+	}},
+	{"other", "trouble", "that this replica defines differently", func(_ *view, j *job) (notice, bool) {
 		return notice{Text: "this replica defines it differently: " + j.Own}, j.Own != ""
-	})
-	for _, n := range v.Nodes {
-		switch {
-		case n.Err != "":
-			all = append(all, notice{Kind: "node", Text: fmt.Sprintf("node %s does not count: %s", n.Addr, n.Err)})
-		case n.Denied != "":
-			all = append(all, notice{Kind: "node", Text: fmt.Sprintf("node %s denies the user a right: %s", n.Addr, n.Denied)})
-		case n.Guard > 0:
-			all = append(all, notice{Kind: "node", Text: fmt.Sprintf("node %s has started or lost its data, and grants nothing for another %v", n.Addr, n.Guard)})
+	}},
+}
+
+var pauses = concern{"paused", "paused", "that are paused", func(_ *view, j *job) (notice, bool) {
+	if p := j.Pause; p != nil {
+		return notice{Text: "paused by " + who(p), At: &p.At}, j.Alone()
+	}
+	return notice{Text: "paused"}, j.Paused
+}}
+
+// attention returns what a person on call needs first: the problems of this replica, the concerns about jobs, which
+// nodes do not count, and who has paused what. Within one kind, jobs are sorted by name, so that nothing jumps about.
+func attention(v *view) []notice {
+	var all []notice
+	for i, p := range v.Replica.problems {
+		all = append(all, notice{Kind: "replica", Text: "this replica: " + v.Replica.Check[i], At: ops.When(p.Since)})
+	}
+	for _, c := range concerns {
+		all = append(all, c.notices(v)...)
+	}
+	for i := range v.Nodes {
+		if text := nodeTrouble(&v.Nodes[i]); text != "" {
+			all = append(all, notice{Kind: "node", Text: "node " + v.Nodes[i].Addr + " " + text})
 		}
 	}
-	of("paused", "paused", "that are paused", func(j *job) (notice, bool) {
-		text := "paused"
-		if p := j.Pause; p != nil {
-			return notice{Text: "paused by " + p.who(), At: &p.At}, j.Alone()
-		}
-		return notice{Text: text}, j.Paused
-	})
+	all = append(all, pauses.notices(v)...)
 	if p := v.AllPaused(); p != nil {
-		all = append(all, notice{Kind: "paused", Text: "all jobs are paused by " + p.who(), At: &p.At})
+		all = append(all, notice{Kind: "paused", Text: "all jobs are paused by " + who(p), At: &p.At})
 	}
 	return all
+}
+
+// notices returns the notices of a concern about all jobs.
+func (c concern) notices(v *view) (all []notice) {
+	n := 0
+	for i := range v.Jobs {
+		one, ok := c.of(v, &v.Jobs[i])
+		if !ok {
+			continue
+		}
+		if n++; n <= maxNotices {
+			one.Kind, one.Job = c.kind, v.Jobs[i].Name
+			all = append(all, one)
+		}
+	}
+	if n > maxNotices {
+		all = append(all, notice{Kind: c.kind, Text: fmt.Sprintf("and %d more %s", n-maxNotices, c.left), Only: c.only})
+	}
+	return all
+}
+
+// failure says how often a job has failed, and why the last time. The next run may be under way.
+func failure(j *job) notice {
+	if !j.Fails() {
+		return notice{}
+	}
+	n := notice{Text: "failed"}
+	if *j.Failures > 1 {
+		n.Text = fmt.Sprintf("failed %d times in a row", *j.Failures)
+	}
+	last := j.Ended
+	if last == nil || !last.Failed() {
+		return n
+	}
+	n.At = last.Start
+	if last.State != scheduler.StateFailed {
+		n.Text += fmt.Sprintf(", the last run is %s", last.State)
+	}
+	if last.Err != "" {
+		n.Text += ": " + last.Err
+	}
+	return n
+}
+
+func nodeTrouble(n *ops.Node) string {
+	switch {
+	case n.Err != "":
+		return "does not count: " + n.Err
+	case n.Denied != "":
+		return "denies the user a right: " + n.Denied
+	case n.IsGuarded():
+		return fmt.Sprintf("has started or lost its data, and grants nothing for another %v", n.Guard)
+	}
+	return ""
 }
 
 // Alone reports whether the job is paused by itself, and not only with all others.
 func (j *job) Alone() bool { return j.Paused && (j.Pause == nil || j.Pause.What == "pause") }
 
 // AllPaused returns the pause of all jobs, or nil if there is none.
-func (v *view) AllPaused() *change {
+func (v *view) AllPaused() *ops.Change {
 	for i := range v.Jobs {
 		if p := v.Jobs[i].Pause; p != nil && p.What == "pause all" {
 			return p
@@ -116,7 +158,7 @@ func (v *view) AllPaused() *change {
 }
 
 // who returns who asked for a change, until when it holds, and why.
-func (c *change) who() string {
+func who(c *ops.Change) string {
 	text := "somebody on " + c.Replica
 	if c.By != "" {
 		text = c.By + " on " + c.Replica
@@ -128,85 +170,4 @@ func (c *change) who() string {
 		text += ": " + c.Reason
 	}
 	return text
-}
-
-// Who returns who, for the templates.
-func (c *change) Who() string { return c.who() }
-
-// Alerts returns the problems for the page. One alert covers all parts that could not be read; its details have their
-// errors.
-func (c *content) Alerts() []alert {
-	var all []alert
-	var parts []problem
-	for _, p := range c.Problems {
-		if p.stale {
-			parts = append(parts, p)
-			continue
-		}
-		all = append(all, alert{Text: p.What + ": " + p.Why, Known: p.Known})
-	}
-	if len(parts) == 0 {
-		return all
-	}
-	var names, why, never []string
-	for _, p := range parts {
-		names = append(names, p.What)
-		if p.Known == notKnown {
-			never = append(never, p.What)
-		}
-		why = append(why, fmt.Sprintf("%s, %s: %s", p.What, p.Known, p.Why))
-	}
-	good := 0
-	for _, n := range c.Nodes {
-		if n.Err == "" {
-			good++
-		}
-	}
-	shown := "The page shows the last known state."
-	if len(never) > 0 {
-		shown = "Nothing is known of " + joined(never) + " yet."
-	}
-	return append([]alert{{
-		Text: fmt.Sprintf("Failed to read %s from the nodes: %d of %d nodes answer, %d are needed. %s",
-			joined(names), good, len(c.Nodes), len(c.Nodes)/2+1, shown),
-		Known: parts[0].Known, Details: why,
-	}}, all...)
-}
-
-// alert is a problem for the page.
-type alert struct {
-	Text, Known string
-	Details     []string
-}
-
-// failed reports whether a run failed, was lost, or has an unknown outcome.
-func (r *record) failed() bool {
-	return r.State == scheduler.StateFailed || r.State == scheduler.StateLost || r.State == stateUnknown
-}
-
-// Quiet reports whether everything is known and nothing needs attention.
-func (c *content) Quiet() bool { return len(c.Attention) == 0 && len(c.Problems) == 0 && c.Leads() }
-
-const (
-	longLeast = time.Minute // a shorter run is too long only if the job's Timeout has passed
-	longTimes = 10          // a run that takes this many times as long as the last good one is too long
-)
-
-// tooLong returns the run under way that takes too long, and why. why is "" if none does.
-func tooLong(s *scheduler.Status, now time.Time) (run *scheduler.Record, why string) {
-	if s.Overrun.ID != "" {
-		return &s.Overrun, firstLine(s.Overrun.Err)
-	}
-	took := now.Sub(s.Last.Start)
-	if !s.Running || took < longLeast {
-		return nil, ""
-	}
-	ticks, err := scheduler.Preview("CRON_TZ="+s.Zone+" "+s.Spec, nil, s.Last.Start, 1)
-	if err == nil && !s.Last.Manual && len(ticks) > 0 && ticks[0].Before(now) {
-		return &s.Last, "it is still running at its next tick"
-	}
-	if good := s.LastOK.End.Sub(s.LastOK.Start); !s.LastOK.End.IsZero() && good > 0 && took/longTimes > good {
-		return &s.Last, fmt.Sprintf("its last good run took %v", duration(good))
-	}
-	return nil, ""
 }

@@ -3,10 +3,15 @@
 //	mux.Handle("/ops/jobs/", http.StripPrefix("/ops/jobs", dashboard.Handler(elector, scheduler)))
 //
 // It works on every replica, at any prefix. All replicas show the same data, because they read it from the nodes: the
-// leader, its term and the time left on its lease; who led in the last hour; the nodes; and every job that any leader
-// has had, with its next run, its last run, and why a tick did not run. Each job has its own page, with its newest
-// ticks and a timeline of the last hour. The page also shows the state of the replica that serves it. The nodes do not
-// know that state.
+// leader, its term and the time left on its lease; what needs attention; who led, and how the last runs went, in the
+// last hour, day or week; the nodes; and every job that any leader has had, those in trouble first, with its next run,
+// its last run, and why a tick did not run. Each job has its own page, with its newest ticks, how long it usually
+// takes, and a timeline of a period that has several of its ticks. [JobLink] adds links, for example to a job's logs.
+// The page also shows the state of the replica that serves it. The nodes do not know that state.
+//
+// Times are in UTC, those of a job in its zone. The page's script adds the local time of the browser, if it differs.
+// What is not known is called so, and is not a zero. The page changes while you look at it: lists keep their order
+// while you point at them or have the focus in them.
 //
 // # Who may see it, who may act
 //
@@ -26,8 +31,8 @@
 //
 // # Behind a router or a proxy
 //
-// The page's links are relative, so any router can serve it at any prefix. page is what [Handler] returns. In echo, links
-// to the page need the slash at its end:
+// The page's links are relative, so any router can serve it at any prefix. page is what [Handler] returns. In echo,
+// links to the page need the slash at its end:
 //
 //	r.Mount("/ops/jobs", http.StripPrefix("/ops/jobs", page))                        // chi
 //	r.Any("/ops/jobs/*path", gin.WrapH(http.StripPrefix("/ops/jobs", page)))         // gin
@@ -57,28 +62,32 @@
 //	leader      id value term since lease_ms expired
 //	replica     id state since stop_ms check[]
 //	nodes       addr version latency_ms guard_ms clock_offset_ms error denied
-//	jobs        name spec words zone next paused pause running last last_ok failures missed why why_tick waits own long lost
-//	runs        job tick state replica term attempt manual rerun caught_up start lag_ms took_ms error left_out
+//	jobs        name spec zone next paused pause running last last_ok last_ok_ms failures missed why why_tick waits own long lost words
+//	runs        job tick state replica term attempt manual rerun caught_up start end lag_ms took_ms error ticks from
 //	terms       term replica since until ended
 //	leaderless  from to sure
 //	replicas    id here state seen
 //	changes     what by reason replica at until tick
 //
-// Times are in UTC, by the nodes' clock. Fields that end in _ms are whole milliseconds. Empty fields may be missing.
+// Times are in UTC, by the nodes' clock. Fields that end in _ms are milliseconds with up to three decimals. Empty
+// fields may be missing, and so are those that are not known. redlockctl -o json has the same names and units.
 //
-// leader is null if nobody leads or no leader is known. If a part could not be read, problems says so, and how old
-// its value is. If the leader's lease has run out since the nodes were read, expired is true: as far as is known, it
-// no longer leads. terms is empty if the election does not record them: see package termlog. leaderless has the times
+// leader is null if nobody leads or no leader is known. If a part could not be read, problems says so, and how old its
+// value is. If the leader's lease has run out since the nodes were read, expired is true: as far as is known, it no
+// longer leads. terms is empty if the election does not record them: see package termlog. leaderless has the times
 // between the terms without a known leader. If sure is false, the previous leader was killed or cut off, and may have
-// led up to [termlog.Every] longer than from says. replica is the one that answers the request, and check
-// has its [election.Elector.Problems]. replicas are that one,
-// the leader, and those that led one of the terms or ran one of the last runs that the nodes keep: 50 at most.
+// led up to [termlog.Every] longer than from says. replica is the one that answers the request, and check has its
+// [election.Elector.Problems]. replicas are that one, the leader, and those that led one of the terms or ran one of the
+// last runs that the nodes keep: 50 at most.
 //
-// runs has the last run of each job, 20 at most, the newest first. last, and the records of one job, have the fields
-// of runs. Their states are those of [scheduler.State] and one more. That is unknown, for a run without an end whose
-// leader is not known to lead any more. pause has the fields of changes. A job whose state cannot be read is listed
-// with why and no why_tick. long says why a run under way takes too long: the job's Timeout has passed, its next tick
-// has come, or it takes more than ten times as long as the last good run. Fields may be added; existing ones stay.
+// runs has the last run of each job, 20 at most, the newest first. last, and the records of one job, have the fields of
+// runs. Their states are those of [scheduler.State] and one more. That is unknown, for a run without an end whose
+// leader is not known to lead any more. A record may stand for several ticks that did not run: ticks is their number,
+// from the first of them, tick the last. pause has the fields of changes. last_ok is the start of the last good run,
+// last_ok_ms how long it took. usual_ms, only of one job, is the median of the good runs in its records. A job whose
+// state cannot be read is listed with why and no why_tick. long says why a run under way takes too long: the job's
+// Timeout has passed, its next tick has come, or it takes more than ten times as long as the last good run. Fields may
+// be added; existing ones stay.
 //
 // # What it costs
 //

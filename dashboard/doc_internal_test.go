@@ -6,6 +6,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/redlockfx/redlockfx/internal/ops"
 )
 
 // Users write programs by the fields that the package documentation lists.
@@ -19,21 +21,10 @@ func TestDoc_ListsTheFieldsOfTheJSON(t *testing.T) {
 		listed[row[1]] = row[2]
 	}
 	for part, value := range map[string]any{
-		"(itself)": view{}, "leader": leader{}, "replica": replica{}, "nodes": node{}, "jobs": job{}, "runs": record{},
-		"terms": term{}, "changes": change{}, "leaderless": gap{}, "replicas": seenReplica{},
+		"(itself)": view{}, "leader": leader{}, "replica": replica{}, "nodes": ops.Node{}, "jobs": job{}, "runs": ops.Record{},
+		"terms": term{}, "changes": ops.Change{}, "leaderless": gap{}, "replicas": seenReplica{},
 	} {
-		var fields []string
-		for f := range reflect.TypeOf(value).Fields() {
-			name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
-			if name == "" || name == "-" {
-				continue
-			}
-			if f.Type.Kind() == reflect.Slice {
-				name += "[]"
-			}
-			fields = append(fields, name)
-		}
-		if want := strings.Join(fields, " "); listed[part] != want {
+		if want := strings.Join(fieldsOf(reflect.TypeOf(value)), " "); listed[part] != want {
 			t.Errorf("%s is documented with %q, but has %q", part, listed[part], want)
 		}
 		delete(listed, part)
@@ -41,4 +32,21 @@ func TestDoc_ListsTheFieldsOfTheJSON(t *testing.T) {
 	if len(listed) > 0 {
 		t.Errorf("documented, but missing: %q", listed)
 	}
+}
+
+// fieldsOf returns the names of the fields in JSON, with those of embedded structs.
+func fieldsOf(of reflect.Type) (fields []string) {
+	for f := range of.Fields() {
+		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		switch {
+		case f.Anonymous:
+			fields = append(fields, fieldsOf(f.Type)...)
+		case name == "" || name == "-":
+		case f.Type.Kind() == reflect.Slice:
+			fields = append(fields, name+"[]")
+		default:
+			fields = append(fields, name)
+		}
+	}
+	return fields
 }

@@ -29,7 +29,8 @@ func (p *page) events(w http.ResponseWriter, r *http.Request) {
 	one, leave := p.streams.enter(what)
 	if one == nil {
 		w.Header().Set("Retry-After", strconv.Itoa(retryAfter))
-		refuse(w, &refusal{http.StatusServiceUnavailable, strconv.Itoa(maxStreams) + " pages are open, which is the limit for live updates"})
+		refuse(w, &refusal{http.StatusServiceUnavailable,
+			strconv.Itoa(maxStreams) + " pages are open, which is the limit for live updates"})
 		return
 	}
 	defer leave()

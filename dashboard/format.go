@@ -2,52 +2,17 @@ package dashboard
 
 import (
 	"fmt"
-	"strconv"
+	"html/template"
 	"sync"
 	"time"
+
+	"github.com/redlockfx/redlockfx/internal/ops"
 )
-
-// MarshalJSON writes whole milliseconds.
-func (d duration) MarshalJSON() ([]byte, error) {
-	return strconv.AppendInt(nil, time.Duration(d).Milliseconds(), 10), nil
-}
-
-// String returns the duration for people, in at most two units.
-func (d duration) String() string {
-	switch t := time.Duration(d).Abs(); {
-	case t < 50*time.Microsecond:
-		return "0 ms"
-	case d < 0:
-		return "−" + (-d).String()
-	case t < 950*time.Microsecond:
-		return fmt.Sprintf("%.1f ms", float64(t)/float64(time.Millisecond))
-	case t < time.Second:
-		return fmt.Sprintf("%d ms", t.Round(time.Millisecond).Milliseconds())
-	case t < 10*time.Second:
-		return fmt.Sprintf("%.1f s", t.Seconds())
-	case t < time.Minute:
-		return fmt.Sprintf("%d s", int(t.Seconds()))
-	case t < time.Hour:
-		return twoParts(t, time.Minute, "min", time.Second, "s")
-	case t < 48*time.Hour:
-		return twoParts(t, time.Hour, "h", time.Minute, "min")
-	default:
-		return twoParts(t, 24*time.Hour, "d", time.Hour, "h")
-	}
-}
-
-func twoParts(t, large time.Duration, largeName string, small time.Duration, smallName string) string {
-	text := fmt.Sprintf("%d %s", t/large, largeName)
-	if rest := t % large / small; rest > 0 {
-		text += fmt.Sprintf(" %d %s", rest, smallName)
-	}
-	return text
-}
 
 // relative says how far t is from now, as "in 4 min" or "12 s ago".
 func relative(t, now time.Time) string {
 	d := t.Sub(now)
-	switch whole := duration(d.Abs().Truncate(time.Second)); {
+	switch whole := ops.Duration(d.Abs().Truncate(time.Second)); {
 	case whole == 0:
 		return "now"
 	case d > 0:
@@ -74,7 +39,7 @@ func coarse(d time.Duration) string {
 	case d < time.Hour:
 		return fmt.Sprintf("%d min", int(d.Minutes()))
 	default:
-		return duration(d.Truncate(time.Minute)).String()
+		return ops.Duration(d.Truncate(time.Minute)).String()
 	}
 }
 
@@ -86,6 +51,21 @@ func clockTime(t, now time.Time, zone string) string {
 		return t.Format(time.TimeOnly)
 	}
 	return t.Format("2006-01-02 15:04:05")
+}
+
+// clock returns a time for the page. Its script adds the local time of the browser, if that differs.
+func clock(t, now time.Time, zone string) template.HTML {
+	return timeElement(t, zone, clockTime(t, now, zone))
+}
+
+// zoned is like clock, with the name of the zone.
+func zoned(t, now time.Time, zone string) template.HTML {
+	return timeElement(t, zone, clockTime(t, now, zone)+" "+zone)
+}
+
+func timeElement(t time.Time, zone, text string) template.HTML {
+	at := t.In(zones.named(zone)).Format(time.RFC3339)
+	return template.HTML(`<time datetime="` + at + `">` + template.HTMLEscapeString(text) + `</time>`)
 }
 
 const maxZones = 1000 // the database has about 600

@@ -16,6 +16,7 @@ import (
 
 	"github.com/redlockfx/redlockfx/election"
 	"github.com/redlockfx/redlockfx/internal/fresh"
+	"github.com/redlockfx/redlockfx/internal/ops"
 	"github.com/redlockfx/redlockfx/scheduler"
 )
 
@@ -28,6 +29,7 @@ type page struct {
 	streams   streams
 	authorize func(*http.Request) (string, error) // nil: nobody may act
 	hosts     []string                            // none: any
+	links     []jobLink
 	log       *zap.Logger
 	open      context.Context // done when streams must end
 }
@@ -80,7 +82,8 @@ func (p *page) guard(next http.Handler) http.Handler {
 			w.Header().Set(key, value)
 		}
 		if !p.isFor(r.Host) {
-			http.Error(w, fmt.Sprintf("this page is not served at the host %.100q, which dashboard.Hosts does not list", r.Host), http.StatusMisdirectedRequest)
+			why := fmt.Sprintf("this page is not served at the host %.100q, which dashboard.Hosts does not list", r.Host)
+			http.Error(w, why, http.StatusMisdirectedRequest)
 			return
 		}
 		if n := len(r.URL.RawQuery); n > maxRawQuery {
@@ -137,13 +140,13 @@ func (p *page) read(ctx context.Context, q query) (known, error) {
 // content selects what the page shows.
 func (p *page) content(in known, what seen) (*content, error) {
 	v := in.view.present(p.elector)
+	var c *content
 	if what.Name != "" {
-		return newJobContent(v, what.query, in.history, what.actions), nil
-	}
-	c := newContent(v, what.query, what.actions)
-	if what.Page > c.Pages {
+		c = newJobContent(v, what.query, in.history, what.actions)
+	} else if c = newContent(v, what.query, what.actions); what.Page > c.Pages {
 		return nil, bad("page is %d, but the last page is %d", what.Page, c.Pages)
 	}
+	c.links = p.links
 	return c, nil
 }
 
@@ -193,10 +196,11 @@ func (p *page) api(w http.ResponseWriter, r *http.Request) {
 	if c.One != nil {
 		answer = struct {
 			*job
-			Problems []problem `json:"problems"`
-			Records  []record  `json:"records"`
-			Changes  []change  `json:"changes"`
-		}{c.One, c.Problems, c.Records, c.Changes}
+			Usual    *ops.Duration `json:"usual_ms,omitempty"`
+			Problems []problem     `json:"problems"`
+			Records  []ops.Record  `json:"records"`
+			Changes  []ops.Change  `json:"changes"`
+		}{c.One, c.Usual, c.Problems, c.Records, c.Changes}
 	}
 	body, err := json.MarshalIndent(answer, "", "  ")
 	if err != nil {

@@ -5,11 +5,9 @@ import (
 	"time"
 
 	"github.com/redlockfx/redlockfx/election"
+	"github.com/redlockfx/redlockfx/internal/ops"
 	"github.com/redlockfx/redlockfx/scheduler"
 )
-
-// stateUnknown is the state of a run without an end whose leader no longer leads: its outcome is unknown.
-const stateUnknown scheduler.State = "unknown"
 
 // leastGap is the shortest time without a leader that the page shows. Handovers are shorter.
 const leastGap = time.Second
@@ -18,7 +16,7 @@ const leastGap = time.Second
 type gap struct {
 	From time.Time `json:"from"`
 	To   time.Time `json:"to"`
-	Sure bool      `json:"sure"` // the previous leader has recorded its end; otherwise it may have led some time longer
+	Sure bool      `json:"sure"` // the previous leader has recorded its end; otherwise it led a little longer
 }
 
 // present returns the view as of now. It adds what this process knows about itself, and updates the leader, the terms
@@ -48,13 +46,14 @@ func (v *view) lead(e *election.Elector, passed time.Duration) {
 		}
 		since := v.Now.Add(-time.Since(own.Since()))
 		v.Leader = &leader{
-			ID: firstLine(e.Identity()), Value: value, Term: own.Token(), Since: &since, Lease: duration(time.Until(own.Deadline())),
+			ID: firstLine(e.Identity()), Value: value, Term: own.Token(), Since: &since,
+			Lease: ops.Duration(time.Until(own.Deadline())),
 		}
 	case v.Leader != nil:
 		l := *v.Leader // others share it
-		l.Lease = max(l.Lease-duration(passed), 0)
-		if !leads && l.ID == e.Identity() && v.Replica.State != election.StateDraining { // it has stopped leading since the read
-			l.Lease = 0
+		l.Lease = max(l.Lease-ops.Duration(passed), 0)
+		if !leads && l.ID == e.Identity() && v.Replica.State != election.StateDraining {
+			l.Lease = 0 // it has stopped leading since the read
 		}
 		l.Expired = l.Lease == 0
 		v.Leader = &l
@@ -82,11 +81,8 @@ func (v *view) lastTerms() {
 	}
 	for i := range v.Terms {
 		t := &v.Terms[i]
-		switch {
-		case v.Leads() && v.Leader.Term == t.Term:
+		if v.Leads() && v.Leader.Term == t.Term {
 			t.Until, t.Ended = v.Now, false
-		case !t.Ended:
-			t.Until = later(t.Until, lastSign(v, t))
 		}
 		t.Until = later(t.Until, t.Since)
 		if !next.IsZero() && t.Until.After(next) {
@@ -97,17 +93,6 @@ func (v *view) lastTerms() {
 		}
 		next = t.Since
 	}
-}
-
-// lastSign returns the last time at which the leader of a term is known to have worked.
-func lastSign(v *view, t *term) time.Time {
-	last := t.Since
-	for _, r := range v.last {
-		if r.Token == t.Term {
-			last = later(last, sayable(later(r.Start, r.End)))
-		}
-	}
-	return last
 }
 
 func later(a, b time.Time) time.Time {
@@ -123,41 +108,21 @@ func (v *view) isGone(token uint64) bool {
 	return !v.Leads() || token < v.Leader.Term
 }
 
-// lastRuns marks a run as unknown if it has no end and its leader is gone.
+// lastRuns marks a run as unknown if it has no end and its leader is gone. Other views share the slices.
 func (v *view) lastRuns() {
-	gone := func(r *record) bool { return r != nil && r.State == scheduler.StateRunning && v.isGone(r.Term) }
-	cloned := false
+	gone := func(r *ops.Record) bool { return v.isGone(r.Term) }
+	v.Jobs, v.Runs = slices.Clone(v.Jobs), slices.Clone(v.Runs)
 	for i := range v.Jobs {
-		if !gone(v.Jobs[i].Last) && !gone(v.Jobs[i].LongRun) {
-			continue
-		}
-		if !cloned { // others share them
-			cloned, v.Jobs = true, slices.Clone(v.Jobs)
-		}
-		j := &v.Jobs[i]
-		if gone(j.LongRun) {
-			j.Long, j.LongRun = "", nil
-		}
-		if gone(j.Last) {
-			last := *j.Last
-			last.markUnknown()
-			j.Last, j.Running = &last, false
-		}
+		v.Jobs[i].LosesRuns(gone)
 	}
-	if slices.ContainsFunc(v.Runs, func(r record) bool { return gone(&r) }) {
-		v.Runs = slices.Clone(v.Runs)
-		v.markUnknownRuns(v.Runs)
+	for i := range v.Runs {
+		v.loses(&v.Runs[i])
 	}
 }
 
-// markUnknownRuns does the same for records.
-func (v *view) markUnknownRuns(records []record) {
-	for i := range records {
-		if r := &records[i]; r.State == scheduler.StateRunning && v.isGone(r.Term) {
-			r.markUnknown()
-		}
+// loses does the same for a record.
+func (v *view) loses(r *ops.Record) {
+	if r.State == scheduler.StateRunning && v.isGone(r.Term) {
+		r.MarkUnknown()
 	}
 }
-
-// markUnknown gives a running run the state unknown.
-func (r *record) markUnknown() { r.State, r.Took = stateUnknown, 0 }

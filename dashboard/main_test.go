@@ -128,7 +128,7 @@ type answer struct {
 		Term    uint64
 		Since   time.Time
 		Expired bool
-		Lease   int `json:"lease_ms"`
+		Lease   float64 `json:"lease_ms"`
 	}
 	Replica struct {
 		ID, State string
@@ -144,7 +144,7 @@ type answer struct {
 		Pause                  *struct{ By, Reason string }
 		Last                   *struct {
 			State, Error string
-			Took         int `json:"took_ms"`
+			Took         float64 `json:"took_ms"`
 		}
 	}
 	Runs       []struct{ Job, State string }
@@ -163,7 +163,7 @@ type jobAnswer struct {
 		Rerun   bool
 		Attempt int
 		State   string
-		Left    int `json:"left_out"`
+		Ticks   int
 	}
 	Changes []struct {
 		What, By, Replica string

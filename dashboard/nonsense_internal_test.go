@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/redlockfx/redlockfx/election"
+	"github.com/redlockfx/redlockfx/internal/ops"
 	"github.com/redlockfx/redlockfx/redlock"
 	"github.com/redlockfx/redlockfx/scheduler"
 )
@@ -46,7 +47,7 @@ func TestView_OfTimesThatJSONCannotHave(t *testing.T) {
 func TestAttention_ToAJobThatTheNodesLost(t *testing.T) {
 	for ago, shown := range map[time.Duration]bool{time.Hour: true, 25 * time.Hour: false} {
 		lost := instant.Add(-ago)
-		got := attention(&view{Now: instant, Jobs: []job{{Name: "a", Lost: &lost}}})
+		got := attention(&view{Now: instant, Jobs: []job{{Job: ops.Job{Name: "a", Lost: &lost}}}})
 		if is := len(got) == 1 && got[0].Job == "a" && strings.Contains(got[0].Text, "a majority of nodes lost its state"); is != shown {
 			t.Errorf("after %v: %v", ago, got)
 		}
@@ -56,7 +57,7 @@ func TestAttention_ToAJobThatTheNodesLost(t *testing.T) {
 // A node that denies a right votes all the same.
 func TestAttention_ToARightThatIsMissing(t *testing.T) {
 	lacking := redlock.NodeStatus{Addr: "r1:6379", Denied: errors.New("the user lacks the right +hget")}
-	got := attention(&view{Now: instant, Nodes: []node{nodeOf(lacking)}})
+	got := attention(&view{Now: instant, Nodes: []ops.Node{nodeOf(lacking)}})
 	if len(got) != 1 || got[0].Text != "node r1:6379 denies the user a right: the user lacks the right +hget" {
 		t.Errorf("%v", got)
 	}

@@ -2,7 +2,10 @@ package dashboard
 
 import (
 	"context"
+	"fmt"
 	"net/http"
+	"net/url"
+	"strings"
 
 	"go.uber.org/zap"
 )
@@ -47,6 +50,27 @@ func WithLogger(log *zap.Logger) Option {
 			p.log = log
 		}
 	}
+}
+
+// jobLink is a link of each job to another page.
+type jobLink struct{ Label, pattern string }
+
+// JobLink adds a link to each job, for example to its logs or to a runbook. In pattern, {job} stands for the name of
+// the job, escaped. The option may be given several times. It panics if pattern is no URL of a web page:
+//
+//	dashboard.JobLink("logs", "https://logs.example.com/search?q={job}")
+func JobLink(label, pattern string) Option {
+	u, err := url.Parse(strings.ReplaceAll(pattern, "{job}", "job"))
+	if err != nil || label == "" || u.Scheme != "" && u.Scheme != "http" && u.Scheme != "https" {
+		panic(fmt.Sprintf("dashboard: the link %q to %q needs a label, and the URL of a web page", label, pattern))
+	}
+	return func(p *page) { p.links = append(p.links, jobLink{label, pattern}) }
+}
+
+// To returns the address for a job.
+func (l jobLink) To(job string) string {
+	escaped := strings.ReplaceAll(url.QueryEscape(job), "+", "%20") // right in a path and in a query
+	return strings.ReplaceAll(l.pattern, "{job}", escaped)
 }
 
 // Until ends the streams of open pages when ctx is done. The server's Shutdown waits for them, so end ctx before you

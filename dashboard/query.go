@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/redlockfx/redlockfx/internal/name"
+	"github.com/redlockfx/redlockfx/internal/ops"
 )
 
 // A page repeats its query in links and forms, so its size depends on these limits.
@@ -17,14 +18,12 @@ const (
 	maxFilter   = 200     // bytes of q
 )
 
-// choices are the values of the parameter only. The empty one selects all jobs.
-var choices = []string{"", "trouble", "failed", "paused", "running"}
-
 // query selects what a page shows.
 type query struct {
 	Name   string // of one job; empty: all jobs
 	Filter string // a part of the name, the spec or the zone
-	Only   string // one of choices
+	Only   string // one of ops.Choices
+	Period string // of the timeline: the name of one of periods; empty: as the page chooses
 	Page   int    // from 1
 }
 
@@ -34,7 +33,10 @@ func queryOf(r *http.Request) (query, error) {
 	if err != nil {
 		return query{}, bad("cannot parse the query: %.100v", err)
 	}
-	q := query{Name: values.Get("name"), Filter: strings.TrimSpace(values.Get("q")), Only: values.Get("only"), Page: 1}
+	q := query{
+		Name: values.Get("name"), Filter: strings.TrimSpace(values.Get("q")), Only: values.Get("only"),
+		Period: values.Get("period"), Page: 1,
+	}
 	if q.Name != "" {
 		if err := name.Check("name", q.Name); err != nil {
 			return query{}, bad("%v", err)
@@ -43,8 +45,11 @@ func queryOf(r *http.Request) (query, error) {
 	if len(q.Filter) > maxFilter {
 		return query{}, bad("q has %d bytes, at most %d are allowed", len(q.Filter), maxFilter)
 	}
-	if !slices.Contains(choices, q.Only) {
+	if !slices.Contains(ops.Choices, q.Only) {
 		return query{}, bad("only is %.20q, it must be trouble, failed, paused or running", q.Only)
+	}
+	if q.Period != "" && q.period(period{}).Name == "" {
+		return query{}, bad("period is %.20q, it must be hour, day or week", q.Period)
 	}
 	if page := values.Get("page"); page != "" {
 		if q.Page, err = strconv.Atoi(page); err != nil || q.Page < 1 {
@@ -63,7 +68,7 @@ func queryOf(r *http.Request) (query, error) {
 // String returns the query for a link.
 func (q query) String() string {
 	values := url.Values{}
-	for key, value := range map[string]string{"name": q.Name, "q": q.Filter, "only": q.Only} {
+	for key, value := range map[string]string{"name": q.Name, "q": q.Filter, "only": q.Only, "period": q.Period} {
 		if value != "" {
 			values.Set(key, value)
 		}
@@ -75,7 +80,24 @@ func (q query) String() string {
 }
 
 // With returns the first page of the query with another choice.
-func (q query) With(only string) query { return query{Name: q.Name, Filter: q.Filter, Only: only} }
+func (q query) With(only string) query {
+	q.Only, q.Page = only, 1
+	return q
+}
+
+// In returns the query with another period.
+func (q query) In(period string) query {
+	q.Period = period
+	return q
+}
+
+// period returns the period that the query names, or other if it names none.
+func (q query) period(other period) period {
+	if i := slices.IndexFunc(periods, func(p period) bool { return p.Name == q.Period }); i >= 0 {
+		return periods[i]
+	}
+	return other
+}
 
 // Turn returns the query of the page that is by pages further.
 func (q query) Turn(by int) query {
@@ -96,34 +118,11 @@ func backTo(back, job string) string {
 	switch {
 	case back == "job":
 		return "./job" + query{Name: job}.String()
-	case back != "" && slices.Contains(choices, back):
+	case back != "" && slices.Contains(ops.Choices, back):
 		return "./" + query{Only: back}.String()
 	default:
 		return "./"
 	}
-}
-
-func (q query) matches(j *job) bool {
-	switch q.Only {
-	case "trouble":
-		if !j.Trouble() {
-			return false
-		}
-	case "failed":
-		if j.Failures == 0 && (j.Last == nil || !j.Last.failed()) {
-			return false
-		}
-	case "paused":
-		if !j.Paused {
-			return false
-		}
-	case "running":
-		if !j.Running {
-			return false
-		}
-	}
-	needle := strings.ToLower(q.Filter)
-	return strings.Contains(strings.ToLower(j.Name+"\n"+j.Spec+"\n"+j.Zone), needle)
 }
 
 // refusal is an error that is answered with a status and a text instead of a page.

@@ -143,7 +143,7 @@ func TestReader_KeepsWhatWasKnown(t *testing.T) {
 		lacks(t, "the job's page", s.get("/job?name=long").Body.String(), "state running", ">running<")
 		s.follower.Heal()
 		time.Sleep(10 * time.Second)
-		if long := s.job("long"); len(long.Problems) > 0 || long.Records[1].Left <= ticks[1].Left {
+		if long := s.job("long"); len(long.Problems) > 0 || long.Records[0].Ticks <= ticks[0].Ticks {
 			t.Errorf("problems %q, records %+v", long.Problems, long.Records)
 		}
 	})
@@ -153,14 +153,15 @@ func TestReader_ShowsTheHistoryOnThePageOfItsJobAlone(t *testing.T) {
 	serve(t, func(t *testing.T, s *service) {
 		time.Sleep(time.Second) // a tick comes right now
 		long := s.job("long")
-		if n := len(long.Records); n != 2 || long.Records[0].State != "running" || long.Records[1].State != "skipped" || long.Records[1].Left != 7 {
+		if n := len(long.Records); n != 2 || long.Records[1].State != "running" || long.Records[0].State != "skipped" || long.Records[0].Ticks != 8 {
 			t.Errorf("records %+v", long.Records)
 		}
 		want.Parts(t, "the job's page", s.get("/job?name=long").Body.String(),
 			"8 ticks not run", `<rect class="missed"`, "a run was under way", "The newest 50 rows of its history are shown")
 		page := s.get("/").Body.String()
-		want.Parts(t, "the page", page, "In the last hour: 1 change of the leader.", `<rect class="term`)
-		lacks(t, "the page of all jobs", page, "skipped", `<rect class="missed"`)
+		want.Parts(t, "the page", page, ": 1 change of the leader. The last runs of the jobs: 3 runs, 1 of them failed, lost or interrupted, 1 tick not run.",
+			`<rect class="term`)
+		lacks(t, "the page of all jobs", page, "skipped")
 	})
 }
 

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/redlockfx/redlockfx/election"
+	"github.com/redlockfx/redlockfx/internal/ops"
 )
 
 const maxReplicas = 50 // limit of the list; those seen last stay
@@ -32,7 +33,7 @@ func replicasOf(v *view) []seenReplica {
 	}
 	for _, r := range v.last {
 		if !r.Start.IsZero() {
-			note(firstLine(r.Replica), sayable(later(r.Start, r.End)))
+			note(firstLine(r.Replica), ops.Sayable(later(r.Start, r.End)))
 		}
 	}
 	if v.Leads() {
@@ -43,7 +44,7 @@ func replicasOf(v *view) []seenReplica {
 	}
 	all := make([]seenReplica, 0, len(seen))
 	for id, at := range seen {
-		r := seenReplica{ID: id, Here: id == v.Replica.ID, State: "led", Seen: when(at)}
+		r := seenReplica{ID: id, Here: id == v.Replica.ID, State: "led", Seen: ops.When(at)}
 		switch {
 		case r.Here:
 			r.State = string(v.Replica.State)

@@ -2,10 +2,7 @@ package dashboard
 
 import (
 	"strings"
-	"time"
 	"unicode"
-
-	"github.com/redlockfx/redlockfx/scheduler"
 )
 
 const maxText = 300 // limit of a text from elsewhere, in bytes
@@ -32,29 +29,4 @@ func firstLine(text string) string {
 		text += "…"
 	}
 	return text
-}
-
-// stateOf returns a state that a node has sent, made safe: it is also used as a CSS class.
-func stateOf(s scheduler.State) scheduler.State { return scheduler.State(firstLine(string(s))) }
-
-// when returns nil for the zero time.
-func when(t time.Time) *time.Time {
-	if t.IsZero() {
-		return nil
-	}
-	t = sayable(t)
-	return &t
-}
-
-// sayable returns t in UTC, or the nearest time that JSON can represent. Otherwise one invalid time would fail the
-// whole answer.
-func sayable(t time.Time) time.Time {
-	switch t = t.UTC(); {
-	case t.Year() > 9999:
-		return time.Date(9999, time.December, 31, 23, 59, 59, 0, time.UTC)
-	case t.Year() < 1:
-		return time.Time{}
-	default:
-		return t
-	}
 }

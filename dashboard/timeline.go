@@ -2,41 +2,60 @@ package dashboard
 
 import (
 	"fmt"
-	"iter"
+	"html/template"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/redlockfx/redlockfx/internal/ops"
 	"github.com/redlockfx/redlockfx/scheduler"
 )
 
 // The size of the picture in its own units; it is scaled to the page's width.
 const (
-	minutes  = 60
-	perMin   = 12
-	width    = minutes * perMin
+	width    = 720
 	barsTop  = 26
 	barsHigh = 44
-	span     = minutes * time.Minute
 )
 
-// timeline is a picture of the last hour. It shows who led, and on a job's page how many runs began in each minute
-// and which ticks did not run.
+// period is a time that the picture may show. Its bars and labels stand on whole steps of the clock, in UTC.
+type period struct {
+	Name   string // value of the parameter period
+	length time.Duration
+	step   time.Duration // of a bar
+	label  time.Duration // between two labels
+	format string        // of a label
+}
+
+var periods = []period{
+	{"hour", time.Hour, time.Minute, 10 * time.Minute, "15:04"},
+	{"day", 24 * time.Hour, 20 * time.Minute, 4 * time.Hour, "15:04"},
+	{"week", 7 * 24 * time.Hour, 2 * time.Hour, 24 * time.Hour, "Mon 15:04"},
+}
+
+// keptTerms is how many terms [termlog.Read] returns at most. There may have been earlier ones.
+const keptTerms = 100
+
+// timeline is a picture of the last hour, day or week. It shows who led, how many runs began in each step, and which
+// ticks did not run. On a job's page these are all that the nodes keep of it, otherwise the last of each job.
 type timeline struct {
+	period
+	from    time.Time // the left end
+	leaders string    // the leaders in words
 	Terms   []box
 	Changes []int // positions of the changes of leader
-	Runs    bool  // it has the runs of a job
+	Runs    bool  // it has runs
 	Good    []box
 	Bad     []box
 	Unsure  []box // runs without an end whose leader is gone
 	Missed  []box
-	Labels  []string // every ten minutes, from the oldest
-	Summary string   // the same in words
-	Most    int      // largest number of runs in a minute; its bar has the full height
-	Leaders []said   // who led, and when nobody did; the newest first
-	Vacant  []box    // times without a known leader; Odd: the start is not known
-	Without duration // sum of their lengths
-	Unknown int      // up to this position no ticks of the job are kept
+	Labels  []time.Time // from the left end to the right one
+	Summary string      // the same in words
+	Most    int         // largest number of runs in a step; its bar has the full height
+	Leaders []said      // who led, and when nobody did; the newest first
+	Vacant  []box       // times without a known leader; Odd: at most that long
+	Unknown int         // up to this position no ticks of the job are kept
+	NoTerms int         // up to this position the leaders are not known
 }
 
 // said is a text with its time.
@@ -53,109 +72,173 @@ type box struct {
 }
 
 // newTimeline returns a timeline of the leaders.
-func newTimeline(v *view) timeline {
-	from := v.Now.Add(-span)
-	t := timeline{}
-	for i := range minutes/10 + 1 {
-		t.Labels = append(t.Labels, from.Add(time.Duration(i)*10*time.Minute).Format("15:04"))
+func newTimeline(v *view, p period) timeline {
+	t := timeline{period: p, from: v.Now.Truncate(p.step).Add(p.step - p.length)}
+	for at := t.from; !at.After(t.from.Add(p.length)); at = at.Add(p.label) {
+		t.Labels = append(t.Labels, at)
 	}
-	t.terms(v, from)
-	t.Summary = "In the last hour: " + t.changes() + "."
+	t.leaders = t.terms(v)
+	t.Summary = fmt.Sprintf("Since %s: %s.", t.since(t.from, v), t.leaders)
 	return t
 }
 
-func (t *timeline) changes() string {
-	text := number(len(t.Changes), "change of the leader", "changes of the leader")
-	if t.Without > 0 {
-		text += fmt.Sprintf(", %v without a known leader", t.Without)
+// Label returns a label.
+func (t timeline) Label(at time.Time) template.HTML {
+	return timeElement(at, "UTC", at.Format(t.format))
+}
+
+func (t *timeline) since(at time.Time, v *view) string { return clockTime(at, v.Now, "UTC") + " UTC" }
+
+// terms draws each term, up to its last known time, and the times between the terms. It returns what there is to say.
+func (t *timeline) terms(v *view) string {
+	if !v.TermsKnown {
+		t.NoTerms = width
+		return "the changes of the leader are not known"
+	}
+	if len(v.Terms) == 0 {
+		t.NoTerms = width
+		return "no term of a leader is recorded"
+	}
+	if oldest := v.Terms[len(v.Terms)-1].Since; len(v.Terms) >= keptTerms && oldest.After(t.from) {
+		t.NoTerms = t.x(oldest)
+	}
+	for i, term := range v.Terms {
+		if !term.Until.After(t.from) {
+			continue
+		}
+		title := fmt.Sprintf("%s led from %s, term %d", term.Replica, t.since(term.Since, v), term.Term)
+		if !term.Ended && (v.Leader == nil || v.Leader.Term != term.Term) {
+			title += ", end not recorded"
+		}
+		t.Terms = append(t.Terms, t.box(term.Since, term.Until, (len(v.Terms)-i)%2 == 1, title))
+		if !term.Since.Before(t.from) {
+			t.Changes = append(t.Changes, t.x(term.Since))
+		}
+		t.Leaders = append(t.Leaders, said{term.Since, title})
+	}
+	text := number(len(t.Changes), "change of the leader", "changes of the leader") + t.vacant(v)
+	slices.SortStableFunc(t.Leaders, func(a, b said) int { return b.at.Compare(a.at) })
+	if t.NoTerms > 0 {
+		return "at least " + text
 	}
 	return text
 }
 
-// terms draws each term, up to its last known time, and the times between the terms.
-func (t *timeline) terms(v *view, from time.Time) {
-	for i, term := range v.Terms {
-		if !term.Until.After(from) {
-			continue
-		}
-		begin := max(x(term.Since, from), 0)
-		title := fmt.Sprintf("%s led from %s, term %d", term.Replica, clockTime(term.Since, v.Now, "UTC"), term.Term)
-		if !term.Ended && (v.Leader == nil || v.Leader.Term != term.Term) {
-			title += ", end not recorded"
-		}
-		t.Terms = append(t.Terms, box{
-			X: begin, W: max(min(x(term.Until, from), width)-begin, 1), Odd: (len(v.Terms)-i)%2 == 1, Title: title,
-		})
-		if !term.Since.Before(from) {
-			t.Changes = append(t.Changes, begin)
-		}
-		t.Leaders = append(t.Leaders, said{term.Since, title})
-	}
+// vacant draws the times without a known leader, and returns how long they are.
+func (t *timeline) vacant(v *view) string {
+	sum, most := ops.Duration(0), ""
 	for _, g := range v.Gaps {
-		if !g.To.After(from) {
+		if !g.To.After(t.from) {
 			break
 		}
-		length := duration(g.To.Sub(later(g.From, from)))
-		title := fmt.Sprintf("no leader is recorded from %s to %s", clockTime(g.From, v.Now, "UTC"), clockTime(g.To, v.Now, "UTC"))
+		length := ops.Duration(g.To.Sub(later(g.From, t.from)))
+		title := fmt.Sprintf("no leader from %s to %s (%v)", t.since(g.From, v), t.since(g.To, v), length)
 		if !g.Sure {
-			title = fmt.Sprintf("no leader is known from %s to %s: the previous one did not record its end",
-				clockTime(g.From, v.Now, "UTC"), clockTime(g.To, v.Now, "UTC"))
+			most = "at most "
+			title = fmt.Sprintf("no leader is known from %s to %s (at most %v): the previous one did not record its end",
+				t.since(g.From, v), t.since(g.To, v), length)
 		}
-		begin := max(x(g.From, from), 0)
-		t.Vacant = append(t.Vacant, box{X: begin, W: max(min(x(g.To, from), width)-begin, 1), Odd: !g.Sure, Title: title})
-		t.Leaders = append(t.Leaders, said{g.From, fmt.Sprintf("%s (%v)", title, length)})
-		t.Without += length
+		t.Vacant = append(t.Vacant, t.box(g.From, g.To, !g.Sure, title))
+		t.Leaders = append(t.Leaders, said{g.From, title})
+		sum += length
 	}
-	slices.SortStableFunc(t.Leaders, func(a, b said) int { return b.at.Compare(a.at) })
+	if sum == 0 {
+		return ""
+	}
+	return fmt.Sprintf(", %s%v without a leader", most, sum)
 }
 
-// addRuns draws the ticks of a job. The time before the oldest kept record is drawn as unknown. isGone says of the token
-// of a run whether its leader is gone.
-func (t *timeline) addRuns(records []scheduler.Record, now, lost time.Time, isGone func(token uint64) bool) {
-	t.Runs = true
-	from, since := now.Add(-span), "In the last hour: "
-	known := lost // the nodes had no records then
+// lastRuns draws the last run of each job, and its newest tick if that did not run.
+func (t *timeline) lastRuns(v *view) {
+	each := make([]tally, t.length/t.step)
+	for _, r := range v.last {
+		t.add(each, r, v)
+	}
+	for i := range v.Jobs {
+		if j := &v.Jobs[i]; j.WhyTick != nil && !j.Paused {
+			t.spread(each, &scheduler.Record{Run: scheduler.Run{Tick: *j.WhyTick}})
+		}
+	}
+	all := t.draw(each)
+	if v.JobsKnown {
+		t.Summary += fmt.Sprintf(" The last runs of the jobs: %v.", all)
+	}
+}
+
+// addRuns draws the kept ticks of a job. The time before the oldest of them, or before the nodes lost them, is unknown.
+func (t *timeline) addRuns(records []scheduler.Record, lost time.Time, v *view) {
+	known := lost
 	if len(records) >= maxRecords {
-		oldest := &records[len(records)-1]
-		known = later(known, later(begin(oldest), oldest.Tick))
+		oldest := slices.MinFunc(records, func(a, b scheduler.Record) int { return begin(&a).Compare(begin(&b)) })
+		known = later(known, begin(&oldest))
 	}
-	if known.After(from) {
-		t.Unknown = min(x(known, from), width)
-		since = fmt.Sprintf("Since %s (no earlier ticks are kept): ", clockTime(known, now, "UTC"))
-	}
-	var each [minutes]tally
-	var all tally
-	at := func(t time.Time) (minute int, ok bool) {
-		minute = int(t.Sub(from) / time.Minute)
-		return minute, !t.Before(from) && minute < minutes
-	}
+	each := make([]tally, t.length/t.step)
 	for i := range records {
-		r := &records[i]
-		if r.State == scheduler.StateMissed || r.State == scheduler.StateSkipped {
-			for tick := range ticksSince(r, from) {
-				if minute, ok := at(tick); ok {
-					each[minute].missed++
-					all.missed++
-				}
-			}
-			continue
-		}
-		minute, ok := at(begin(r))
-		if !ok {
-			continue
-		}
-		each[minute].add(r, isGone)
-		all.add(r, isGone)
-		t.Most = max(t.Most, each[minute].runs)
+		t.add(each, &records[i], v)
 	}
-	for i := range minutes {
-		clock := from.Add(time.Duration(i) * time.Minute).Format("15:04")
-		bar := box{X: i*perMin + 1, W: perMin - 2, Title: fmt.Sprintf("%s: %s", clock, each[i])}
+	all := t.draw(each)
+	if !known.After(t.from) {
+		t.Summary = fmt.Sprintf("Since %s: %v, %s.", t.since(t.from, v), all, t.leaders)
+		return
+	}
+	t.Unknown = max(t.x(known), 1)
+	t.Summary = fmt.Sprintf("Since %s (no earlier ticks are kept): %v. %s", t.since(known, v), all, t.Summary)
+}
+
+// add counts a run, or ticks that did not run.
+func (t *timeline) add(each []tally, r *scheduler.Record, v *view) {
+	if r.State == scheduler.StateMissed || r.State == scheduler.StateSkipped {
+		t.spread(each, r)
+	} else if i, ok := t.bar(begin(r)); ok {
+		each[i].add(r, v.isGone)
+	}
+}
+
+// bar returns the bar of an instant. ok is false if it is not in the picture.
+func (t *timeline) bar(at time.Time) (i int, ok bool) {
+	i = int(at.Sub(t.from) / t.step)
+	return i, !at.Before(t.from) && i < int(t.length/t.step)
+}
+
+const mostTicks = 7 * 24 * 60 * 60 // in a week; no job has more
+
+// spread counts the ticks that a row stands for, at their approximate times: if it stands for many, they are spread
+// evenly. A node may send a nonsensical range.
+func (t *timeline) spread(each []tally, r *scheduler.Record) {
+	n, gap := min(max(r.Ticks, 1), mostTicks), time.Duration(0)
+	if n > 1 {
+		gap = max(r.Tick.Sub(r.From)/time.Duration(n-1), 0)
+	}
+	if i, ok := t.bar(r.Tick); ok && gap == 0 {
+		each[i].missed += n
+	}
+	for i := 0; i < len(each) && gap > 0; i++ {
+		begin := t.from.Add(time.Duration(i) * t.step)
+		upTo := func(at time.Time) int { return min(max(int((r.Tick.Sub(at)+gap)/gap), 0), n) } // ticks at or after at
+		each[i].missed += upTo(begin) - upTo(begin.Add(t.step))
+	}
+}
+
+// draw draws the bars, and returns their sum.
+func (t *timeline) draw(each []tally) (all tally) {
+	t.Runs = true
+	for _, one := range each {
+		t.Most = max(t.Most, one.runs)
+		all = tally{all.runs + one.runs, all.bad + one.bad, all.unsure + one.unsure, all.missed + one.missed}
+	}
+	for i, one := range each {
+		from := t.from.Add(time.Duration(i) * t.step)
+		clock := from.Format(t.format)
+		if t.step > time.Minute {
+			clock += " to " + from.Add(t.step).Format("15:04")
+		}
+		bar := t.box(from, from.Add(t.step), false, fmt.Sprintf("%s: %s", clock, one))
+		bar.X, bar.W = bar.X+1, bar.W-2
 		bottom := barsTop + barsHigh
 		for _, stack := range []struct {
 			n  int
 			to *[]box
-		}{{each[i].good(), &t.Good}, {each[i].unsure, &t.Unsure}, {each[i].bad, &t.Bad}} {
+		}{{one.good(), &t.Good}, {one.unsure, &t.Unsure}, {one.bad, &t.Bad}} {
 			if stack.n == 0 {
 				continue
 			}
@@ -164,40 +247,25 @@ func (t *timeline) addRuns(records []scheduler.Record, now, lost time.Time, isGo
 			bottom = bar.Y
 			*stack.to = append(*stack.to, bar)
 		}
-		if each[i].missed > 0 {
+		if one.missed > 0 {
 			bar.Y, bar.H = barsTop+barsHigh+6, 12
 			t.Missed = append(t.Missed, bar)
 		}
 	}
-	t.Summary = since + all.String() + "; in the last hour: " + t.changes() + "."
-	if t.Unknown == 0 {
-		t.Summary = since + all.String() + ", " + t.changes() + "."
-	}
+	return all
 }
 
-const mostTicks = int(span / time.Second) // no job has more
-
-// ticksSince yields the approximate times of the ticks that a row stands for, the newest first. If it stands for
-// many, they are spread evenly. A node may send a nonsensical range, so it yields mostTicks at most.
-func ticksSince(r *scheduler.Record, from time.Time) iter.Seq[time.Time] {
-	return func(yield func(time.Time) bool) {
-		var step time.Duration
-		if r.Ticks > 1 {
-			step = max(r.Tick.Sub(r.From)/time.Duration(r.Ticks-1), 0)
-		}
-		tick := r.Tick
-		for range min(max(r.Ticks, 1), mostTicks) {
-			if tick.Before(from) || !yield(tick) {
-				return
-			}
-			tick = tick.Add(-step)
-		}
-	}
+// box returns the box of a time, as far as it is in the picture.
+func (t *timeline) box(from, to time.Time, odd bool, title string) box {
+	begin := t.x(from)
+	return box{X: begin, W: max(t.x(to)-begin, 1), Odd: odd, Title: title}
 }
 
-// x returns the position of an instant. All instants more than span before the picture share one position left of it,
-// because the product could overflow.
-func x(at, from time.Time) int { return int(max(at.Sub(from), -span) * width / span) }
+// x returns the position of an instant, or that of the nearest end of the picture.
+func (t *timeline) x(at time.Time) int {
+	in := min(max(at.Sub(t.from), 0), t.length)
+	return int(in * width / t.length)
+}
 
 // tally is how many runs began, and how many ticks did not run, in some time.
 type tally struct{ runs, bad, unsure, missed int }

@@ -301,7 +301,8 @@ func joined(items []string) string {
 	return strings.Join(items[:last], ", ") + " and " + items[last]
 }
 
-// evenStep returns the first and last of rising values, and the distance between neighbors, or 0 if the distances differ.
+// evenStep returns the first and last of rising values, and the distance between neighbors, or 0 if the distances
+// differ.
 func evenStep(values iter.Seq[int]) (first, last, step int) {
 	first, last, step = -1, -1, -1 // not known yet
 	for v := range values {

@@ -213,6 +213,10 @@ func TestStatus_SaysWhyATickDidNotRun(t *testing.T) {
 			t.Errorf("status %+v", s)
 		}
 		c.SleepTo(41 * time.Second)
+		s = a.status("job")
+		if c.at(s.Last.Tick) != "40s" || !s.Running || c.at(s.LastEnded.Tick) != "10s" || s.LastEnded.State != scheduler.StateOK {
+			t.Errorf("during the second run: %+v", s)
+		}
 		a.leaves()
 		c.SleepTo(95 * time.Second)
 		s = a.status("job")

@@ -31,6 +31,7 @@ type Status struct {
 	ReasonTick time.Time
 
 	Last, LastOK Record // the newest run, and the newest that was StateOK
+	LastEnded    Record // the newest run that has ended
 	Failures     int    // runs in a row that failed or were lost
 	Missed       int    // all missed ticks
 	Paused       bool
@@ -204,7 +205,8 @@ func (s *Scheduler) statusOf(v *jobstore.View, leader string, now time.Time) Sta
 	case v.State.All.Holds(now):
 		st.Paused, st.Pause = true, changeOf(jobstore.AllJobs, jobstore.Past{Setting: v.State.All})
 	}
-	st.Last, st.LastOK = rowOf(v.Job, v.State.Last), rowOf(v.Job, v.State.LastOK)
+	st.LastEnded, st.LastOK = rowOf(v.Job, v.State.Last), rowOf(v.Job, v.State.LastOK)
+	st.Last = st.LastEnded
 	for _, o := range v.State.Open {
 		if o.Returned {
 			continue

@@ -7,16 +7,46 @@
   let silent = 0; // timer that reports that no update came
   let again = 0; // timer that opens the next stream after the server refused one
 
-  const same = (a, b) => a.tagName === b.tagName && a.id === b.id && a.getAttribute("href") === b.getAttribute("href");
+  // localize adds the browser's local time to each time that is shown in a zone with another one.
+  const localize = (root) => {
+    for (const shown of root.querySelectorAll("time[datetime]")) {
+      const at = new Date(shown.dateTime);
+      const text = shown.textContent;
+      const ahead = -at.getTimezoneOffset();
+      const local = new Date(at.getTime() + ahead * 60000).toISOString(); // read as UTC, it is the local time
+      const [day, time] = [local.slice(0, 10), local.slice(11, /:\d\d:\d\d/.test(text) ? 19 : 16)];
+      if (shown.querySelector(".local") || shown.dateTime.slice(0, 16) === local.slice(0, 16)) continue;
+      const other = document.createElement("span");
+      other.className = "local";
+      other.textContent = ` ${day === shown.dateTime.slice(0, 10) && !text.includes(day) ? "" : `${day} `}${time} local`;
+      shown.append(other);
+    }
+  };
 
-  // patch replaces only what differs, so that focus, selection and open details stay.
+  // keyed makes the children of old those of next, which all have IDs. While somebody points at them or is among them,
+  // they keep their order, so that nobody presses the wrong button.
+  const keyed = (old, next) => {
+    const has = new Map([...old.children].map((e, i) => [e.id, i]));
+    const place = (e) => has.get(e.id) ?? has.size;
+    const wanted = [...next.children];
+    if (old.matches(":hover") || old.contains(document.activeElement)) wanted.sort((a, b) => place(a) - place(b));
+    const ids = new Set(wanted.map((e) => e.id));
+    for (const child of [...old.children]) if (!ids.has(child.id)) child.remove();
+    wanted.forEach((child, i) => {
+      const present = has.has(child.id) ? document.getElementById(child.id) : child;
+      if (old.children[i] !== present) old.insertBefore(present, old.children[i] ?? null);
+      patch(present, child);
+    });
+  };
+
+  // patch replaces only what differs, so that selection, scrolling and open details stay.
   const patch = (old, next) => {
     if (old.isEqualNode(next)) return;
     const text = (node) => [...node.childNodes].some((n) => n.nodeType === Node.TEXT_NODE && n.data.trim());
-    if (old.tagName !== next.tagName || old.id !== next.id || !next.children.length || old.children.length !== next.children.length || text(old) || text(next)) {
-      const was = old.contains(document.activeElement) ? document.activeElement : null;
+    const mixed = old.tagName !== next.tagName || old.id !== next.id || !next.children.length || text(old) || text(next);
+    const named = !mixed && [...old.children, ...next.children].every((e) => e.id);
+    if (mixed || !named && old.children.length !== next.children.length) {
       old.replaceWith(next);
-      if (was) [next, ...next.querySelectorAll(was.tagName)].find((e) => same(e, was))?.focus();
       return;
     }
     for (const { name } of [...old.attributes]) {
@@ -25,16 +55,30 @@
     for (const { name, value } of [...next.attributes]) {
       if (old.getAttribute(name) !== value) old.setAttribute(name, value);
     }
+    if (named) return keyed(old, next);
     const children = [...next.children];
     [...old.children].forEach((child, i) => patch(child, children[i]));
   };
 
+  // keepFocus calls change, and then focuses what is now in the place of what had the focus.
+  const keepFocus = (change) => {
+    const was = document.activeElement;
+    const place = was.closest("tr[id], li[id], section[id]")?.id;
+    change();
+    if (was === document.body || was === document.activeElement) return;
+    const key = (e) => [e.tagName, e.id, e.getAttribute("href"), e.getAttribute("aria-label")].join("\n");
+    const within = document.getElementById(place) ?? document;
+    const now = was.isConnected ? was : [...within.querySelectorAll(was.tagName)].find((e) => key(e) === key(was));
+    (now ?? within.querySelector("a, button"))?.focus({ preventScroll: true });
+  };
+
   const show = (html) => {
     const next = new DOMParser().parseFromString(html, "text/html");
+    localize(next);
     for (const part of next.querySelectorAll("[data-live]")) {
       const old = document.getElementById(part.id);
       if (old && !(old.contains(document.activeElement) && document.activeElement.matches("input[type=search]"))) {
-        patch(old, part);
+        keepFocus(() => patch(old, part));
       }
     }
   };
@@ -86,6 +130,7 @@
     }
   };
 
+  localize(document);
   document.addEventListener("visibilitychange", () => { if (document.hidden) stop(); else start(); });
   if (!document.hidden) start();
 })();

@@ -88,10 +88,10 @@ func (s *service) replica(name string, jobs []scheduler.Job) *replica {
 }
 
 // serve starts the page of each replica; allowed decides who may act.
-func (s *service) serve(allowed func(*http.Request) (string, error)) *service {
+func (s *service) serve(allowed func(*http.Request) (string, error), more ...dashboard.Option) *service {
 	for _, r := range s.replicas {
 		open, end := context.WithCancel(context.Background())
-		options := []dashboard.Option{dashboard.Until(open)}
+		options := append([]dashboard.Option{dashboard.Until(open)}, more...)
 		if allowed != nil {
 			options = append(options, dashboard.AllowActions(allowed))
 		}

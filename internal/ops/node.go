@@ -1,0 +1,32 @@
+package ops
+
+import "github.com/redlockfx/redlockfx/redlock"
+
+// Node is the state of a node. What is not known of it is missing.
+type Node struct {
+	Addr    string    `json:"addr"`
+	Version string    `json:"version,omitempty"`
+	Latency *Duration `json:"latency_ms,omitempty"`
+	Guard   *Duration `json:"guard_ms,omitempty"` // for how long it grants nothing
+	Offset  *Duration `json:"clock_offset_ms,omitempty"`
+	Err     string    `json:"error,omitempty"`  // why it does not count
+	Denied  string    `json:"denied,omitempty"` // rights that the user lacks
+}
+
+// NodeOf returns the node of a status.
+func NodeOf(n redlock.NodeStatus) Node {
+	shown := Node{Addr: n.Addr, Version: n.Version}
+	if n.Err != nil {
+		shown.Err = n.Err.Error()
+	} else {
+		latency, guard, offset := Duration(n.Latency), Duration(n.Guard), Duration(n.ClockOffset)
+		shown.Latency, shown.Guard, shown.Offset = &latency, &guard, &offset
+	}
+	if n.Denied != nil {
+		shown.Denied = n.Denied.Error()
+	}
+	return shown
+}
+
+// IsGuarded reports whether the node grants nothing yet.
+func (n *Node) IsGuarded() bool { return n.Guard != nil && *n.Guard > 0 }
