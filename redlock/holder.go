@@ -176,9 +176,5 @@ func (l *Locker) Watch(ctx context.Context, lock string, fn func(Holder)) error 
 // follow subscribes to a channel. news is set when there may have been a message.
 func (l *Locker) follow(channel string) (news signal.Signal, sub *notify.Subscription) {
 	news = signal.New()
-	return news, l.notifier.Subscribe(channel, func(e notify.Event) {
-		if e.Kind != notify.Lost {
-			news.Set()
-		}
-	})
+	return news, l.notifier.Subscribe(channel, func(notify.Event) { news.Set() })
 }

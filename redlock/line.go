@@ -289,7 +289,7 @@ const maxMessages = 4
 func (s *queues) open() {
 	s.once.Do(func() {
 		s.notifier.Subscribe(s.channel, func(e notify.Event) {
-			if e.Kind != notify.Message {
+			if e.Back {
 				s.deliver(&message{missed: s.missed.Add(1)})
 			} else if m := readMessage(e); m != nil {
 				s.deliver(m)

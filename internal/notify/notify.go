@@ -42,22 +42,11 @@ type Subscription struct {
 
 // Event is news on a channel.
 type Event struct {
-	Kind Kind
 	Node int
-	Text string // of a message
+	Text string // of the message that somebody has published
+	// Back says that there is no message. Those of the node are received from now on; earlier ones may have been missed.
+	Back bool
 }
-
-// Kind is the kind of an [Event].
-type Kind int
-
-const (
-	// Message says that somebody has published a message.
-	Message Kind = iota
-	// Lost says that the connection to the node is broken: its messages will be missed.
-	Lost
-	// Back says that messages of the node are received from now on. Earlier ones may have been missed.
-	Back
-)
 
 // New makes a Notifier of nodes.
 func New(nodes []redis.UniversalClient, c Config) *Notifier {
@@ -74,7 +63,7 @@ func New(nodes []redis.UniversalClient, c Config) *Notifier {
 
 // Subscribe has fn called with each event on a channel. fn must be quick and must not call the Notifier: a lock is held.
 //
-// Nodes on which the Notifier has the channel already are not reported as [Back]: their messages are received from now on.
+// Nodes on which the Notifier has the channel already are not reported as back: their messages are received from now on.
 func (n *Notifier) Subscribe(channel string, fn func(Event)) *Subscription {
 	s := &Subscription{notifier: n, channel: channel, fn: fn}
 	n.mu.Lock()

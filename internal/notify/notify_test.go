@@ -87,32 +87,31 @@ func wantEvents(t *testing.T, s *subscription, want ...notify.Event) {
 }
 
 func text(node int) notify.Event {
-	return notify.Event{Kind: notify.Message, Node: node, Text: fmt.Sprint("from ", node)}
+	return notify.Event{Node: node, Text: fmt.Sprint("from ", node)}
 }
 
-// everywhere is the same event of each node.
-func everywhere(kind notify.Kind) (all []notify.Event) {
-	for node := range 3 {
-		all = append(all, notify.Event{Kind: kind, Node: node})
+func back(nodes ...int) (all []notify.Event) {
+	for _, node := range nodes {
+		all = append(all, notify.Event{Node: node, Back: true})
 	}
 	return all
 }
 
-// A node that goes away is reported once, and again when it is back. The others' messages still come.
+// A node that goes away is reported when it is back. The others' messages still come.
 func TestSubscribe_ReportsEachNodeThatIsAway(t *testing.T) {
 	run(t, func(t *testing.T, p *process) {
 		s := p.subscribe()
-		wantEvents(t, s, everywhere(notify.Back)...)
+		wantEvents(t, s, back(0, 1, 2)...)
 		p.Cut(1)
 		time.Sleep(time.Minute) // it tries to connect again and again
-		wantEvents(t, s, notify.Event{Kind: notify.Lost, Node: 1})
+		wantEvents(t, s)
 		for node := range 3 {
 			p.publish(t, node, fmt.Sprint("from ", node))
 		}
 		wantEvents(t, s, text(0), text(2))
 		p.Heal()
 		time.Sleep(6 * time.Second) // more than the longest pause between two dials
-		wantEvents(t, s, notify.Event{Kind: notify.Back, Node: 1})
+		wantEvents(t, s, back(1)...)
 		p.publish(t, 1, "from 1")
 		wantEvents(t, s, text(1))
 	})
@@ -127,7 +126,7 @@ func TestSubscribe_ThatIsConfirmedLateReportsMissedMessages(t *testing.T) {
 		wantEvents(t, s)
 		p.Heal(2)
 		time.Sleep(6 * time.Second) // more than the longest pause between two dials
-		wantEvents(t, s, notify.Event{Kind: notify.Back, Node: 2})
+		wantEvents(t, s, back(2)...)
 	})
 }
 
@@ -135,7 +134,7 @@ func TestSubscribe_ThatIsConfirmedLateReportsMissedMessages(t *testing.T) {
 func TestSubscribe_ToAChannelThatIsSubscribedTo(t *testing.T) {
 	run(t, func(t *testing.T, p *process) {
 		first := p.subscribe()
-		wantEvents(t, first, everywhere(notify.Back)...)
+		wantEvents(t, first, back(0, 1, 2)...)
 		second := p.subscribe()
 		wantEvents(t, second)
 		first.Close()
@@ -150,7 +149,7 @@ func TestSubscribe_ToAChannelThatWasJustClosed(t *testing.T) {
 	run(t, func(t *testing.T, p *process) {
 		other := p.Subscribe("y", func(notify.Event) {})
 		first := p.subscribe()
-		wantEvents(t, first, everywhere(notify.Back)...)
+		wantEvents(t, first, back(0, 1, 2)...)
 		first.Close()
 		s := p.subscribe()
 		synctest.Wait()
@@ -172,7 +171,7 @@ func TestSubscribe_IsConnectedWhileThereAreChannels(t *testing.T) {
 		none := p.cluster.Node(0).CurrentConnectionCount()
 		for range 2 {
 			s := p.subscribe()
-			wantEvents(t, s, everywhere(notify.Back)...)
+			wantEvents(t, s, back(0, 1, 2)...)
 			s.Close()
 			synctest.Wait()
 			if n := p.cluster.Node(0).CurrentConnectionCount() - none; n > 0 {
@@ -201,7 +200,7 @@ func TestSubscribe_BesideADeniedChannel(t *testing.T) {
 			}
 		})
 		s := p.subscribe()
-		wantEvents(t, s, everywhere(notify.Back)...)
+		wantEvents(t, s, back(0, 1, 2)...)
 		for range 40 { // until after the third denial
 			p.publish(t, 0, "from 0")
 			wantEvents(t, s, text(0))

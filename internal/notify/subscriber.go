@@ -172,14 +172,14 @@ func (s *subscriber) confirm(channel string) {
 	if _, has := s.has[channel]; has {
 		s.has[channel] = true
 	}
-	n.tellLocked(channel, Event{Kind: Back, Node: s.node})
+	n.tellLocked(channel, Event{Node: s.node, Back: true})
 }
 
 func (s *subscriber) message(m *redis.Message) {
 	n := s.notifier
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	n.tellLocked(m.Channel, Event{Kind: Message, Node: s.node, Text: m.Payload})
+	n.tellLocked(m.Channel, Event{Node: s.node, Text: m.Payload})
 }
 
 // askAgain has the node asked again for the channels that it has not confirmed.
@@ -202,10 +202,7 @@ func (s *subscriber) lose() (received bool) {
 	defer n.mu.Unlock()
 	for channel, confirmed := range s.has {
 		s.again[channel] = true
-		if confirmed {
-			received = true
-			n.tellLocked(channel, Event{Kind: Lost, Node: s.node})
-		}
+		received = received || confirmed
 	}
 	s.has = make(map[string]bool)
 	return received
