@@ -44,7 +44,7 @@ func typeOf(err error) string {
 		return found
 	}
 	switch {
-	case errors.Is(err, quorum.ErrNoConnection): // all are in use, or the client's limiter refused
+	case errors.Is(err, quorum.ErrNoConnection): // all are in use
 		return "no_connection"
 	case errors.Is(err, quorum.ErrUnsent):
 		return "not_sent"

@@ -58,8 +58,9 @@ type Locker struct {
 // client, a failover client or a cluster client; each counts as one node. The caller closes the clients, after the
 // Locker. Their options may be go-redis's defaults: whatever they say, a call ends after the node timeout, and a plain
 // or failover client sends it only once. The Locker takes connections of its own from the options of a plain or cluster
-// client, which do not include its hooks. A plain client that must be used as it is has ContextTimeoutEnabled. No node
-// needs to be up, and none is contacted yet. All problems are reported at once, each an [ErrConfig].
+// client, which include neither its hooks nor its Limiter. A plain client that must be used as it is has
+// ContextTimeoutEnabled. No node needs to be up, and none is contacted yet. All problems are reported at once, each an
+// [ErrConfig].
 //
 // From its first attempt until [Locker.Close], a Locker has one goroutine per node and one more, which sleep while there is
 // nothing to do, besides those of its connections.

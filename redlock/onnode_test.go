@@ -2,7 +2,6 @@ package redlock_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -143,19 +142,32 @@ func TestOnNode_AFailingNodeIsAskedUntilItWorksAgain(t *testing.T) {
 	})
 }
 
-// refusing is the limiter of a client, such as a circuit breaker, that allows nothing.
-type refusing struct{}
+// exhausted is a hook of a client whose pool has no connection left.
+type exhausted struct{ redis.Hook }
 
-func (refusing) Allow() error       { return errors.New("circuit breaker: open") }
-func (refusing) ReportResult(error) {}
+func (exhausted) DialHook(next redis.DialHook) redis.DialHook { return next }
+
+func (exhausted) ProcessHook(redis.ProcessHook) redis.ProcessHook {
+	return func(context.Context, redis.Cmder) error { return redis.ErrPoolTimeout }
+}
+
+func (exhausted) ProcessPipelineHook(redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return func(_ context.Context, cmds []redis.Cmder) error {
+		for _, cmd := range cmds {
+			cmd.SetErr(redis.ErrPoolTimeout)
+		}
+		return redis.ErrPoolTimeout
+	}
+}
 
 // The node was not asked. The client is a problem.
 func TestOnNode_AClientThatGivesNoConnectionIsNotTheNodesFault(t *testing.T) {
 	bubble.Run(t, 3, func(t *testing.T, c *bubble.Cluster) {
 		links := c.Links()
 		options, clients := links.Options(0), links.Clients()
-		options.Limiter = refusing{}
+		options.ContextTimeoutEnabled = true // the client is used as it is
 		client := redis.NewClient(options)
+		client.AddHook(exhausted{})
 		defer client.Close()
 		clients[0] = client
 		l, err := redlock.New(clients)

@@ -3,7 +3,6 @@ package quorum
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"net"
 	"os"
@@ -54,7 +53,6 @@ func newConnection(client redis.UniversalClient, timeout time.Duration) *connect
 	case single.Options().Addr == Failover:
 		c.shared = single.WithTimeout(timeout)
 		c.shared.Options().MaxRetries = 0 // changes only the copy: no pauses between dialing attempts
-		c.shared.Options().Limiter = limited(c.shared.Options().Limiter)
 	}
 	c.single = c.shared
 	return c
@@ -66,7 +64,7 @@ const Failover = "FailoverClient"
 
 // ownOptions returns the options of a client with one connection, whose calls end after the timeout: by default go-redis
 // waits five seconds, whatever the context says. Other users of the given client neither wait for that connection nor
-// take it. The copy does not have the hooks of the given client: go-redis (9.23) does not show them.
+// take it. The copy does not have the hooks of the given client, which go-redis (9.23) does not show, nor its limiter.
 func (c *connection) ownOptions(given *redis.Options, timeout time.Duration) *redis.Options {
 	o := *given
 	dial := o.Dialer
@@ -84,7 +82,7 @@ func (c *connection) ownOptions(given *redis.Options, timeout time.Duration) *re
 	o.MaxRetries, o.DialerRetries = -1, 1
 	// One connection is taken. After as many failures to dial as the pool is large, go-redis dials on in the background.
 	o.PoolSize, o.MaxActiveConns, o.MinIdleConns, o.MaxIdleConns, o.PipelinePoolSize = 4, 4, 0, 1, -1
-	o.Limiter = limited(o.Limiter)
+	o.Limiter = nil
 	o.MaintNotificationsConfig, o.PushNotificationProcessor, o.AutoPipelineOptions = noNotifications(), nil, nil
 	o.ClientSideCache, o.ClientSideCacheConfig = nil, nil
 	return &o
@@ -106,23 +104,6 @@ func noNotifications() *maintnotifications.Config {
 	return &maintnotifications.Config{
 		Mode: maintnotifications.ModeDisabled, EndpointType: maintnotifications.EndpointTypeNone,
 	}
-}
-
-func limited(l redis.Limiter) redis.Limiter {
-	if l == nil {
-		return nil
-	}
-	return limiter{l}
-}
-
-// limiter marks the refusals of a client's limiter, so that they differ from failures to dial.
-type limiter struct{ redis.Limiter }
-
-func (l limiter) Allow() error {
-	if err := l.Limiter.Allow(); err != nil {
-		return fmt.Errorf("%w: %w", ErrNoConnection, err)
-	}
-	return nil
 }
 
 // isOne reports whether nothing is resent unnoticed. Other clients, such as those of a cluster, resend on their own.

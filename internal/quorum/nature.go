@@ -19,13 +19,12 @@ var (
 
 	// ErrNotTried says that nobody tried to send a node's call. It is an ErrUnsent.
 	ErrNotTried error = reason{ErrUnsent, "not sent"}
-	// ErrNoConnection says that the client's pool was empty, perhaps because of other users, or that its limiter refused.
-	// It is an ErrUnsent, for which the node is not to blame.
-	ErrNoConnection error = reason{ErrUnsent, "the client gave no connection"}
+	// ErrNoConnection says that all connections of the client's pool were in use, perhaps by others. It is an ErrUnsent, for
+	// which the node is not to blame.
+	ErrNoConnection error = reason{ErrUnsent, "all connections of the client's pool are in use"}
 	// ErrClosed says that the call came after Close. It is an ErrUnsent.
 	ErrClosed error = reason{ErrUnsent, "not sent: closed"}
 
-	errPoolInUse  = reason{ErrNoConnection, "all connections of the client's pool are in use"}
 	errNotAwaited = reason{ErrNoAnswer, "not waited for: the other nodes had decided the outcome"}
 	errNotAsked   = reason{ErrNotTried, "not asked: other nodes were asked first"}
 	errStarved    = errors.New("this process had no processor in time, so it may have missed the answer")

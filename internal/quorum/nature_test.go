@@ -63,8 +63,6 @@ func TestNature_SaysWhetherTheNodeMayHaveActed(t *testing.T) {
 		}, first: true, nature: quorum.ErrUnsent, text: "not sent: ", code: refusal.Busy},
 		{name: "a process that does not run", fault: func(*bubble.Cluster, *redis.Options) { stopped.Store(true) },
 			client: lateOf, nature: quorum.ErrPerhapsDone, text: "perhaps done: this process had no processor in time"},
-		{name: "a limiter that refuses", fault: func(_ *bubble.Cluster, client *redis.Options) { client.Limiter = closed{} },
-			first: true, nature: quorum.ErrNoConnection, text: "not sent: "},
 		{name: "an unfit node", fault: func(*bubble.Cluster, *redis.Options) {}, first: true,
 			judge:  func(int, quorum.Answer[string]) error { return errors.New("it is a replica") },
 			nature: quorum.ErrUnsent, text: "not sent: it is a replica"},
@@ -210,12 +208,6 @@ func ringOf(o *redis.Options) redis.UniversalClient {
 func clusterOf(o *redis.Options) redis.UniversalClient {
 	return redis.NewClusterClient(&redis.ClusterOptions{Addrs: []string{o.Addr}, Dialer: o.Dialer})
 }
-
-// closed is a limiter, such as a circuit breaker, that allows nothing.
-type closed struct{}
-
-func (closed) Allow() error       { return errors.New("circuit breaker: open") }
-func (closed) ReportResult(error) {}
 
 // broken is a connection that the server closed at once.
 type broken struct{ net.Conn }

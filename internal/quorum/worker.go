@@ -247,7 +247,7 @@ func (w *worker) received(groups []*group, sent time.Time, err error) {
 		if w.isKnown() && w.buffers[i].script.withdraw() {
 			r.written = false
 			if w.isExhausted(r.err) {
-				r.err = fmt.Errorf("%w: %w", errPoolInUse, r.err)
+				r.err = fmt.Errorf("%w: %w", ErrNoConnection, r.err)
 			}
 		}
 		w.buffers[i] = new(buffer) // a hook may let a failed command run on: it keeps its space
