@@ -53,10 +53,8 @@ func (l *Locker) TryAcquire(ctx context.Context, name string, opts ...AcquireOpt
 	if err := l.heldByCaller(ctx, name); err != nil {
 		return nil, err
 	}
-	v := value{contender: newContenderID(), attempt: 1, text: r.valueText()}
-	began := time.Now()
+	v := value{contender: newContenderID(), attempt: 1, text: r.text}
 	lease, _, err := l.attempt(ctx, newGrant(r, v), l.askAll)
-	r.reportLast(began, lease, err)
 	return lease, err
 }
 

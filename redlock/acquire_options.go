@@ -66,7 +66,7 @@ type Extension struct {
 const maxText = 4096
 
 // report reports the outcome of an attempt to onAttempt.
-func (r request) report(began time.Time, err error) {
+func (r *request) report(began time.Time, err error) {
 	if r.onAttempt != nil {
 		r.onAttempt(time.Since(began), err)
 	}
@@ -74,7 +74,7 @@ func (r request) report(began time.Time, err error) {
 
 // reportLast reports the outcome of the last attempt. If onAttempt panics, the caller never gets the lease, so the
 // lease is abandoned.
-func (r request) reportLast(began time.Time, lease *Lease, err error) {
+func (r *request) reportLast(began time.Time, lease *Lease, err error) {
 	reported := false
 	defer func() {
 		if !reported && lease != nil {

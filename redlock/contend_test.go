@@ -119,7 +119,7 @@ func TestAcquire_TellsOfItsAttempts(t *testing.T) {
 			reported = append(reported, err)
 		})
 		lease := mustAcquire(t, l, "x")
-		if _, err := waiter.TryAcquire(t.Context(), "x", option); !errors.Is(err, redlock.ErrHeld) {
+		if _, err := waiter.TryAcquire(t.Context(), "x"); !errors.Is(err, redlock.ErrHeld) {
 			t.Fatal(err)
 		}
 		time.AfterFunc(time.Second, func() { _ = lease.Release(context.WithoutCancel(t.Context())) })
@@ -127,7 +127,7 @@ func TestAcquire_TellsOfItsAttempts(t *testing.T) {
 			t.Fatal(err)
 		}
 		last := len(reported) - 1
-		if last < 2 || reported[last] != nil {
+		if last < 1 || reported[last] != nil {
 			t.Fatalf("reported %v", reported)
 		}
 		for _, err := range reported[:last] {
