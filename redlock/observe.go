@@ -174,6 +174,9 @@ func (o *observed) see(node int, e quorum.Exchange) {
 		}
 	}
 	o.seeOutcome(node, e.Script, e.Err)
+	if e.Err == nil {
+		return
+	}
 	switch refusal.Code(e.Err) {
 	case refusal.ReadOnly:
 		o.jury.nodes.Inspect(node)

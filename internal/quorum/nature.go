@@ -3,7 +3,6 @@ package quorum
 import (
 	"errors"
 	"fmt"
-	"sync/atomic"
 )
 
 // A call without an answer has one of two natures, which is decided where it fails. An error of the one is [ErrUnsent]:
@@ -46,31 +45,3 @@ type failure struct{ nature, cause error }
 
 func (f failure) Error() string   { return fmt.Sprintf("%v: %v", f.nature, f.cause) }
 func (f failure) Unwrap() []error { return []error{f.nature, f.cause} }
-
-// scriptText is a script's hash or source as an argument of a command. It knows whether the command was written, because
-// go-redis asks for the bytes of such an argument when it writes the command. (9.23 also does so to estimate the size of
-// a command in an AutoPipeliner, which is not used here.)
-type scriptText struct {
-	text []byte
-	fate atomic.Int32 // atomic, because a hook of the client may let the command run on after it has returned
-}
-
-const (
-	unwritten = iota
-	written
-	withdrawn
-)
-
-// MarshalBinary returns the bytes to write, unless the command was withdrawn.
-func (s *scriptText) MarshalBinary() ([]byte, error) {
-	if s.fate.CompareAndSwap(unwritten, written) || s.fate.Load() == written {
-		return s.text, nil
-	}
-	return nil, ErrUnsent
-}
-
-// String is for hooks that print commands.
-func (s *scriptText) String() string { return string(s.text) }
-
-// withdraw makes sure that the command is never written. It returns false if that has already begun.
-func (s *scriptText) withdraw() bool { return s.fate.CompareAndSwap(unwritten, withdrawn) }

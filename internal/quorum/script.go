@@ -16,9 +16,6 @@ type Source struct {
 	optional  bool
 }
 
-// Name returns the script's name, for logs and errors.
-func (s *Source) Name() string { return s.name }
-
 // Script is a Source and the function that parses one call's result from a reply.
 type Script[T any] struct {
 	*Source

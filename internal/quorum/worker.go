@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -34,6 +35,34 @@ type buffer struct {
 	args   []any
 	script scriptText
 }
+
+// scriptText is a script's hash or source as an argument of a command. It knows whether the command was written, because
+// go-redis asks for the bytes of such an argument when it writes the command. (9.23 also does so to estimate the size of
+// a command in an AutoPipeliner, which is not used here.)
+type scriptText struct {
+	text []byte
+	fate atomic.Int32 // atomic, because a hook of the client may let the command run on after it has returned
+}
+
+const (
+	unwritten = iota
+	written
+	withdrawn
+)
+
+// MarshalBinary returns the bytes to write, unless the command was withdrawn.
+func (s *scriptText) MarshalBinary() ([]byte, error) {
+	if s.fate.CompareAndSwap(unwritten, written) || s.fate.Load() == written {
+		return s.text, nil
+	}
+	return nil, ErrUnsent
+}
+
+// String is for hooks that print commands.
+func (s *scriptText) String() string { return string(s.text) }
+
+// withdraw makes sure that the command is never written. It returns false if that has already begun.
+func (s *scriptText) withdraw() bool { return s.fate.CompareAndSwap(unwritten, withdrawn) }
 
 // group is the tasks of one command, and its result.
 type group struct {
@@ -158,7 +187,7 @@ func (w *worker) exchange(until time.Time, groups []*group) {
 	}
 	var lacking []*group
 	for _, g := range groups {
-		if refusal.Code(g.err) == refusal.NoScript {
+		if g.err != nil && refusal.Code(g.err) == refusal.NoScript {
 			lacking = append(lacking, g)
 		}
 	}
@@ -223,9 +252,10 @@ func (w *worker) received(groups []*group, sent time.Time, err error) {
 	now := w.node.config.Now()
 	for i, g := range groups {
 		r, cmd := &g.result, w.cmds[i].(*redis.Cmd)
-		r.sent, r.received, r.err, r.written = sent, now, plain.Error(cmd.Err()), true
-		switch {
-		case r.err != nil:
+		r.sent, r.received, r.written = sent, now, true
+		switch failed := cmd.Err(); {
+		case failed != nil:
+			r.err = plain.Error(failed)
 		case cmd.Val() == nil && err != nil:
 			// go-redis (9.23) sets no error on a pipelined command if the server refuses the connection setup, such as
 			// the password.
