@@ -314,9 +314,10 @@ func useJobs(t *testing.T, s *jobstore.Store) error {
 		errs = append(errs, written...)
 	}
 	for range 2 {
-		_, triggerErr := s.Trigger(ctx, job, jobstore.Origin{By: "me", From: "here"})
-		_, pauseErr := s.Pause(ctx, job, jobstore.Origin{By: "me", From: "here"})
-		_, pollErr := s.Poll(ctx, ballot, true, false, nil)
+		asked, triggerErr := s.Ask(ctx, job, jobstore.Request{Verb: jobstore.ToTrigger}, nil)
+		_, pauseErr := s.Ask(ctx, job, jobstore.Request{Verb: jobstore.ToPause, Setting: jobstore.Setting{On: true}}, nil)
+		tasks := []jobstore.Task{{Job: job, Request: asked}}
+		_, pollErr := s.Poll(ctx, ballot, true, false, tasks, tasks)
 		errs = append(errs, triggerErr, pauseErr, pollErr)
 	}
 	_, pageErr := s.Page(ctx, "", 10)
@@ -326,7 +327,7 @@ func useJobs(t *testing.T, s *jobstore.Store) error {
 	}
 	other := jobstore.NewBallot(0, time.Now()) // of a leader without the job
 	_, promiseErr := s.Prepare(ctx, other, jobstore.Leader{Token: 2, Replica: "other"}, nil)
-	_, settledErr := s.Poll(ctx, other, true, false, nil)
+	_, settledErr := s.Poll(ctx, other, true, false, nil, nil)
 	forgetErr := s.Forget(ctx, job, time.Minute)
 	errs = append(errs, pageErr, historyErr, promiseErr, settledErr, forgetErr)
 	return errors.Join(errs...)

@@ -27,27 +27,34 @@ var awaitBackoff = retry.Backoff{Min: 100 * time.Millisecond, Max: 2 * time.Seco
 // If the job was added here but no leader has stored it yet, TriggerAndWait waits for that too. If somebody else triggers the job
 // before the run starts, both get the same run. If somebody does so when it has just ended, both may get the record of the later run.
 func (s *Scheduler) TriggerAndWait(ctx context.Context, job string, opts ...ChangeOption) (Record, error) {
-	if l := s.newestLoop(); l != nil {
-		if err := l.runner.notFromInside(ctx, job); err != nil {
-			return Record{}, fmt.Errorf("scheduler: not triggered: %q: use Trigger: %w", job, err)
-		}
+	if err := s.mayAwait(ctx, job); err != nil {
+		return Record{}, fmt.Errorf("scheduler: not triggered: %q: use Trigger: %w", job, err)
 	}
-	set, err := s.change(ctx, "trigger", job, s.store.Trigger, opts)
+	asked, err := s.change(ctx, job, trigger, opts, nil)
 	for n := 1; errors.Is(err, ErrUnknownJob) && s.own(job) != nil; n++ {
 		if problem := s.pollPause(ctx, job, n); problem != nil {
 			return Record{}, fmt.Errorf("%w: %w", err, problem)
 		}
-		set, err = s.change(ctx, "trigger", job, s.store.Trigger, opts)
+		asked, err = s.change(ctx, job, trigger, opts, nil)
 	}
 	if err != nil {
 		return Record{}, err
 	}
-	asked := trigger{at: set.At(), polled: time.Now()}
-	return s.await(ctx, job, "triggered", asked.run)
+	return s.await(ctx, job, "triggered", func(v *jobstore.View, now time.Time) Record { return triggered(v, &asked.Mark, now) })
 }
 
-// await waits until a run has ended that find returns from what the nodes know of a job.
-func (s *Scheduler) await(ctx context.Context, job, what string, find func(v *jobstore.View, now time.Time) Record) (Record, error) {
+// mayAwait returns an error if ctx is that of a run of the job: it would wait for itself.
+func (s *Scheduler) mayAwait(ctx context.Context, job string) error {
+	if l := s.newestLoop(); l != nil {
+		return l.runner.notFromInside(ctx, job)
+	}
+	return nil
+}
+
+// await waits until a run has ended that find returns from what the nodes know of a job, now by their clocks.
+func (s *Scheduler) await(
+	ctx context.Context, job, what string, find func(v *jobstore.View, now time.Time) Record,
+) (Record, error) {
 	var known Record
 	state := "no leader has started it"
 	for n := 1; ; n++ {
@@ -101,22 +108,14 @@ func (s *Scheduler) newestLoop() *loop {
 	return s.loop
 }
 
-// trigger is a trigger whose run somebody waits for.
-type trigger struct {
-	at     time.Time // when it was made, by the nodes' clocks
-	again  time.Time // if the nodes' clocks were set back, not after that, by the present clocks: it has a time from then on
-	polled time.Time // by the clock of this process
-}
-
-// run returns what the nodes know of the first run that was triggered then or later. now is by their clocks.
-func (t *trigger) run(v *jobstore.View, now time.Time) (first Record) {
-	if t.again.IsZero() && t.at.Sub(now) > jobstore.Ahead {
-		t.again = now.Add(-time.Since(t.polled))
+// triggered returns what the nodes know of the first run that was triggered then or later. If the nodes' clocks were set back, the
+// leader has given the trigger another time.
+func triggered(v *jobstore.View, asked *jobstore.Mark, now time.Time) (first Record) {
+	if v.State.Manual.ID == asked.ID {
+		*asked = v.State.Manual
 	}
-	t.polled = time.Now()
 	take := func(r Record) {
-		isOurs := !r.Tick.Before(t.at) || !t.again.IsZero() && !r.Tick.Before(t.again) && !r.Tick.After(now)
-		if isOurs && (first.State == "" || r.Tick.Before(first.Tick)) {
+		if !r.Tick.Before(asked.At()) && (first.State == "" || r.Tick.Before(first.Tick)) {
 			first = r
 		}
 	}

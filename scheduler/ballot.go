@@ -104,6 +104,7 @@ func (l *loop) promised(taken jobstore.Ballot, promises []jobstore.Promise, err 
 	}
 	b.Ballot, b.failures, b.warned, b.older = taken, 0, false, len(l.entries)
 	l.writes.seq = 0
+	l.polls.pollFirst()
 	if !continues {
 		l.prepares.waiting = nil
 	}

@@ -7,7 +7,6 @@ import (
 
 	"go.uber.org/zap"
 
-	"github.com/redlockfx/redlockfx/internal/jobmachine"
 	"github.com/redlockfx/redlockfx/internal/jobstore"
 	"github.com/redlockfx/redlockfx/internal/name"
 )
@@ -47,7 +46,7 @@ func Because(reason string) ChangeOption { return func(c *change) { c.why = &rea
 func Until(t time.Time) ChangeOption { return func(c *change) { c.until = &t } }
 
 // origin checks the options, and returns what is stored. now is by the nodes' clocks.
-func (s *Scheduler) origin(what string, opts []ChangeOption) (o jobstore.Origin, err error) {
+func (s *Scheduler) origin(r jobstore.Request, opts []ChangeOption) (o jobstore.Origin, err error) {
 	var c change
 	for _, opt := range opts {
 		opt(&c)
@@ -72,8 +71,8 @@ func (s *Scheduler) origin(what string, opts []ChangeOption) (o jobstore.Origin,
 	}
 	o.Until = c.until.Truncate(time.Millisecond).UTC()
 	switch {
-	case what != "pause":
-		return o, fmt.Errorf("scheduler: %s: Until is for a pause", what)
+	case !r.On:
+		return o, fmt.Errorf("scheduler: %s: Until is for a pause", changeOf("", r).What)
 	case !o.Until.After(now):
 		return o, fmt.Errorf("scheduler: pause: until %s is over: the nodes' clocks show %s", o.Until.Format(time.RFC3339),
 			now.Format(time.RFC3339))
@@ -103,17 +102,19 @@ func (s *Scheduler) Changes(ctx context.Context, job string) ([]Change, error) {
 	return all, nil
 }
 
-func changeOf(job string, s jobstore.Past) Change {
-	c := Change{Job: job, What: "resume", By: s.By, Reason: s.Why, Until: s.Until, From: s.From, At: s.At()}
-	switch {
-	case s.IsTrigger:
+func changeOf(job string, r jobstore.Request) Change {
+	c := Change{Job: job, By: r.By, Reason: r.Why, Until: r.Until, From: r.From, Tick: r.Tick, At: r.At()}
+	switch r.Verb {
+	case jobstore.ToTrigger:
 		c.What = "trigger"
-	case s.IsCancel:
+	case jobstore.ToCancel:
 		c.What = "cancel"
-	case !s.Rerun.IsZero():
-		c.What, c.Tick = "rerun", s.Rerun
-	case s.On:
-		c.What = "pause"
+	case jobstore.ToRerun:
+		c.What = "rerun"
+	default:
+		if c.What = "resume"; r.On {
+			c.What = "pause"
+		}
 	}
 	if job == jobstore.AllJobs {
 		c.Job, c.What = "", c.What+" all"
@@ -122,8 +123,8 @@ func changeOf(job string, s jobstore.Past) Change {
 }
 
 // reportChange reports a change that the leader has applied.
-func (l *loop) reportChange(job string, s jobmachine.Setting) {
-	c := changeOf(job, s)
+func (l *loop) reportChange(job string, r jobstore.Request) {
+	c := changeOf(job, r)
 	fields := []zap.Field{zap.String("job", c.Job), zap.String("what", c.What), zap.String("by", c.By), zap.String("reason", c.Reason),
 		zap.String("from", c.From), zap.Time("asked", c.At)}
 	if !c.Tick.IsZero() {

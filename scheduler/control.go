@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"go.uber.org/zap"
 
@@ -18,11 +19,11 @@ import (
 // once. If nobody leads, the next leader starts it. After an hour the trigger expires and is recorded as missed. Several triggers
 // before the run starts make one run. The run obeys the job's Overlap, runs even if the job is paused, and moves no tick.
 //
-// The error is [ErrUnknownJob] if no leader has ever had a job of that name, with similar names, or if it was removed. It is [ErrName] if the name,
-// or the text of [By] or [Because], breaks the rule for names. Any other error says that too few nodes have stored the trigger: it
-// may still take effect. Nodes keep at most ten thousand changes that no leader has applied.
+// The error is [ErrUnknownJob] if no leader has ever had a job of that name, with similar names, or if it was removed. It is [ErrName]
+// if the name, or the text of [By] or [Because], breaks the rule for names. Any other error says that too few nodes have stored the
+// trigger: it may still take effect. Nodes keep at most ten thousand changes that no leader has applied.
 func (s *Scheduler) Trigger(ctx context.Context, job string, opts ...ChangeOption) error {
-	_, err := s.change(ctx, "trigger", job, s.store.Trigger, opts)
+	_, err := s.change(ctx, job, trigger, opts, nil)
 	return err
 }
 
@@ -33,13 +34,13 @@ func (s *Scheduler) Trigger(ctx context.Context, job string, opts ...ChangeOptio
 // A pause outlives changes of the leader and restarts of nodes. If all nodes lose their data, as when one Redis without persistence
 // restarts, it is kept if the next leader's process had seen it. The errors are those of [Scheduler.Trigger].
 func (s *Scheduler) Pause(ctx context.Context, job string, opts ...ChangeOption) error {
-	_, err := s.change(ctx, "pause", job, s.store.Pause, opts)
+	_, err := s.change(ctx, job, pause, opts, nil)
 	return err
 }
 
 // Resume ends a pause. Ticks that came during the pause are not caught up with. The errors are those of [Scheduler.Trigger].
 func (s *Scheduler) Resume(ctx context.Context, job string, opts ...ChangeOption) error {
-	_, err := s.change(ctx, "resume", job, s.store.Resume, opts)
+	_, err := s.change(ctx, job, resume, opts, nil)
 	return err
 }
 
@@ -50,53 +51,55 @@ func (s *Scheduler) Resume(ctx context.Context, job string, opts ...ChangeOption
 //
 // The error is [ErrNotRunning] if the newest state on the nodes has no such run. The others are those of [Scheduler.Trigger].
 func (s *Scheduler) Cancel(ctx context.Context, job string, opts ...ChangeOption) error {
-	status, err := s.Status(ctx, job)
-	if err != nil {
-		return err
-	}
-	if !status.Running {
-		return fmt.Errorf("%w: job %q", ErrNotRunning, job)
-	}
-	_, err = s.change(ctx, "cancel", job, s.store.Cancel, opts)
+	_, err := s.change(ctx, job, jobstore.Request{Verb: jobstore.ToCancel}, opts, func(v *jobstore.View, now time.Time) error {
+		if status := s.statusOf(v, "", now); !status.Running {
+			return fmt.Errorf("%w: job %q", ErrNotRunning, job)
+		}
+		return nil
+	})
 	return err
 }
 
-// asker stores a request on the nodes.
-type asker func(ctx context.Context, job string, o jobstore.Origin) (jobstore.Setting, error)
+var (
+	trigger = jobstore.Request{Verb: jobstore.ToTrigger}
+	pause   = jobstore.Request{Verb: jobstore.ToPause, Setting: jobstore.Setting{On: true}}
+	resume  = jobstore.Request{Verb: jobstore.ToPause}
+)
 
-// change makes a request for a job.
-func (s *Scheduler) change(ctx context.Context, what, job string, ask asker, opts []ChangeOption) (set jobstore.Setting, err error) {
+// change makes a request for a job, and returns it as the nodes keep it. may is as in [jobstore.Store.Ask].
+func (s *Scheduler) change(
+	ctx context.Context, job string, r jobstore.Request, opts []ChangeOption, may func(v *jobstore.View, now time.Time) error,
+) (jobstore.Request, error) {
 	if err := name.Check("name", job); err != nil {
-		return set, fmt.Errorf("%w: %w", ErrName, err)
+		return r, fmt.Errorf("%w: %w", ErrName, err)
 	}
-	set, err = s.request(ctx, what, job, ask, opts)
+	r, err := s.request(ctx, job, r, opts, may)
 	switch {
 	case errors.Is(err, jobstore.ErrUnknown):
-		return set, s.unknown(ctx, job)
+		return r, s.unknown(ctx, job)
 	case errors.Is(err, jobstore.ErrRemoved):
-		return set, fmt.Errorf("%w: %w", ErrUnknownJob, err)
+		return r, fmt.Errorf("%w: %w", ErrUnknownJob, err)
 	case errors.Is(err, jobstore.ErrNoQuorum):
-		return set, publicError(what, job, err)
+		return r, publicError(changeOf(job, r).What, job, err)
 	}
-	return set, err
+	return r, err
 }
 
 // request makes a request, and logs it.
-func (s *Scheduler) request(ctx context.Context, what, job string, ask asker, opts []ChangeOption) (set jobstore.Setting, err error) {
-	origin, err := s.origin(what, opts)
-	if err != nil {
-		return set, err
+func (s *Scheduler) request(
+	ctx context.Context, job string, r jobstore.Request, opts []ChangeOption, may func(v *jobstore.View, now time.Time) error,
+) (jobstore.Request, error) {
+	var err error
+	if r.Origin, err = s.origin(r, opts); err != nil {
+		return r, err
 	}
-	if set, err = ask(ctx, job, origin); err != nil {
-		return set, err
+	if r, err = s.store.Ask(ctx, job, r, may); err != nil {
+		return r, err
 	}
-	c := changeOf(job, jobstore.Past{Setting: set, IsTrigger: what == "trigger", IsCancel: what == "cancel"})
-	if what == "rerun" {
-		c.What = what
-	}
+	c := changeOf(job, r)
 	s.log.Info("change stored, the leader will apply it", zap.String("what", c.What), zap.String("job", c.Job), zap.String("by", c.By),
 		zap.String("reason", c.Reason), zap.String("from", c.From))
-	return set, nil
+	return r, nil
 }
 
 // publicError wraps err in the errors of this package and of redlock.

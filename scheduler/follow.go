@@ -96,7 +96,7 @@ func (e *entry) view() *jobstore.View {
 	if at.Ballot == "" {
 		return nil
 	}
-	return &jobstore.View{Job: e.job.Name, At: at, State: e.machine.State(), Pause: e.machine.Pause()}
+	return &jobstore.View{Job: e.job.Name, At: at, State: e.machine.State()}
 }
 
 // keep remembers the jobs of a term.

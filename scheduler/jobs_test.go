@@ -75,7 +75,7 @@ func TestPrepare_TheSoonestFirst(t *testing.T) {
 		})
 		r := c.idle("a")
 		for i := range 3*500 + 100 {
-			r.add(r.job(fmt.Sprintf("job %04d", i), "@daily", quick))
+			r.add(r.job(fmt.Sprintf("job %04d", i), "0 12 * * *", quick)) // not at the start, at midnight
 		}
 		for i := range often {
 			r.add(r.job(fmt.Sprint("often ", i), "* * * * * *", quick))

@@ -226,7 +226,7 @@ func TestLiar_RequestsWithoutEnd(t *testing.T) {
 			texts := []string{""}
 			for range requests {
 				request := fmt.Sprintf("%016dffffff,1", time.Now().UnixMicro())
-				texts = append(texts, fmt.Sprint("p:no such job ", number.Add(1)), request)
+				texts = append(texts, fmt.Sprintf("r%d000/:job", number.Add(1)), request)
 			}
 			return fmt.Sprint("h1000000000 c", 2*requests), texts
 		})

@@ -171,7 +171,7 @@ func (l *loop) step() (pause time.Duration, over bool) {
 		l.reportSetBack(by)
 		l.readAgain()
 	}
-	pause = min(l.dispatch(now), l.takeBallot(now), l.prepare(now), l.poll(), l.noteIdle(now))
+	pause = min(l.dispatch(now), l.takeBallot(now), l.poll(), l.prepare(now), l.noteIdle(now))
 	if l.drained {
 		pause = min(pause, l.untilGiveUp())
 	}
@@ -197,8 +197,7 @@ func (l *loop) advance(e *entry, event jobmachine.Event) (write *jobstore.Write)
 		l.runner.cancel(id, ErrReplaced)
 	}
 	for _, id := range effects.Cancel {
-		set, _ := e.machine.Cancel()
-		l.runner.cancel(id, fmt.Errorf("%w by %s", ErrCanceled, set.Who()))
+		l.runner.cancel(id, fmt.Errorf("%w by %s", ErrCanceled, effects.Canceled.Who()))
 	}
 	if effects.Ask {
 		job := e.job.Name
@@ -207,10 +206,11 @@ func (l *loop) advance(e *entry, event jobmachine.Event) (write *jobstore.Write)
 	for _, s := range effects.Start {
 		l.runner.start(e.job, s, l.clock.latest)
 	}
-	for _, setting := range effects.Applied {
-		l.reportChange(e.job.Name, setting)
+	for _, r := range effects.Applied {
+		l.reportChange(e.job.Name, r)
+		l.forget(e, r)
 		if e == l.all {
-			l.passOn(setting.Setting)
+			l.passOn(r.Setting)
 		}
 	}
 	for _, r := range effects.Report {

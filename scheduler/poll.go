@@ -1,6 +1,8 @@
 package scheduler
 
 import (
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/redlockfx/redlockfx/internal/jobmachine"
@@ -8,15 +10,19 @@ import (
 	"github.com/redlockfx/redlockfx/internal/retry"
 )
 
-// polls is the state of the leader's polls. With them it learns of pauses and triggers, and of nodes that have lost their state.
+// polls is the state of the leader's polls. With them it learns of requests, and of nodes that have lost their state.
 type polls struct {
 	running bool
-	done    bool      // a majority has answered: what people had asked for before the term is known
-	at      time.Time // when the next poll is due; zero: at once
-	noticed bool      // a notice has set at
+	ballot  jobstore.Ballot // of the last poll that a majority has answered; empty: a new job was not asked for
+	at      time.Time       // when the next poll is due; zero: at once
+	noticed bool            // a notice has set at
 	pace    retry.Pace
 	unsure  int // polls in a row that found a request which may be about to reach enough nodes, or that were the first ones and failed
-	vain    []jobstore.Vain
+
+	asked        map[string][]jobstore.Asked // by job, what the last poll has found
+	lost         time.Time                   // by the nodes' clocks; see mayLack
+	full         bool                        // the next poll waits for all nodes
+	forget, keep []jobstore.Task             // requests that the next poll makes the nodes forget, or keep
 }
 
 // unsureBackoff spaces the polls for requests that are about to reach enough nodes.
@@ -49,43 +55,59 @@ func (l *loop) poll() time.Duration {
 		return pause
 	}
 	p.running, p.noticed, p.at = true, false, time.Now().Add(l.s.pollEvery())
-	ballot, settled, quick, vain, ctx := l.ballot.Ballot, l.isSettled(), !p.done, p.vain, l.asking()
-	l.work.Go(func() { // ends by the node timeout; lead waits for it
-		found, err := l.s.store.Poll(ctx, ballot, settled, quick, vain)
-		l.inbox.post(func() { l.polled(found, err) })
+	ballot, settled, quick, ctx := l.ballot.Ballot, l.isSettled(), !l.hasPolled() && !p.full, l.asking()
+	forget, keep := p.forget, p.keep
+	p.forget, p.keep = nil, nil // the next poll finds what a node has not forgotten or kept
+	l.work.Go(func() {          // ends by the node timeout; lead waits for it
+		found, err := l.s.store.Poll(ctx, ballot, settled, quick, forget, keep)
+		l.inbox.post(func() { l.polled(ballot, found, err) })
 	})
 	return maxPoll
 }
 
+// hasPolled reports whether a majority has been asked for requests, under the present ballot and for all jobs. Nothing is written before
+// that.
+func (l *loop) hasPolled() bool { return l.polls.ballot == l.ballot.Ballot }
+
+// pollFirst makes a poll precede the next write.
+func (p *polls) pollFirst() { p.ballot, p.asked, p.at, p.unsure = "", nil, time.Time{}, 0 }
+
+// mayLack reports whether the last poll, which did not wait for all nodes, may lack requests for a job. The nodes that have answered
+// may have lost those made after the job was written.
+func (p *polls) mayLack(e *entry) bool {
+	written := e.machine.At().Ballot
+	return e.machine.IsPrepared() && written != "" && written.Time().Before(p.lost)
+}
+
+// pollAll makes a poll of all nodes precede the next write.
+func (p *polls) pollAll() {
+	p.pollFirst()
+	p.full, p.lost = true, time.Time{}
+}
+
 // polled applies the nodes' answers.
-func (l *loop) polled(found jobstore.Polled, err error) {
+func (l *loop) polled(ballot jobstore.Ballot, found jobstore.Polled, err error) {
 	p := &l.polls
-	p.running, p.vain = false, nil
-	if p.unsure++; !found.Unsure && p.done {
-		p.unsure = 0
-	} else { // also after the first one, which waits for a majority only, and until it is answered
-		p.soon(unsureBackoff.After(p.unsure))
+	p.running = false
+	isFirst := !l.hasPolled()
+	if err == nil {
+		p.ballot, p.asked, p.lost, p.full = ballot, make(map[string][]jobstore.Asked), found.Lost, false
 	}
-	p.done = p.done || err == nil
-	for _, v := range found.Vain {
-		// Nodes may have deleted a request because of a write that failed later, and a leader without the job has not asked for all.
-		if e := l.entries[v.Job]; e != nil && e.machine.IsPrepared() && e.machine.Failures() == 0 {
-			p.vain = append(p.vain, v)
-		}
-	}
+	isUnsure := isFirst // the first one waits for a majority only
 	for _, asked := range found.Asked {
-		e := l.entries[asked.Job]
-		l.apply(e, jobmachine.Set{Pause: asked.Pause, Trigger: asked.Trigger, Cancel: asked.Cancel, Reruns: asked.Reruns})
-		for _, r := range asked.Reruns {
-			if e != nil && e.machine.HasRerun(r) {
-				p.vain = append(p.vain, asked.Rerun(r))
-			}
+		p.asked[asked.Job] = append(p.asked[asked.Job], asked)
+		if e := l.entries[asked.Job]; e != nil && e.machine.IsPrepared() {
+			isUnsure = l.take(e, asked) || isUnsure
+			l.requeue(e)
 		}
-		if e != nil && asked.Cancel.Version != 0 {
-			if newest, applied := e.machine.Cancel(); applied && !asked.Cancel.IsNewer(newest) {
-				p.vain = append(p.vain, asked.Canceled())
-			}
-		}
+	}
+	if p.unsure++; isUnsure {
+		p.soon(unsureBackoff.After(p.unsure))
+	} else {
+		p.unsure = 0
+	}
+	if !p.lost.IsZero() && slices.ContainsFunc(slices.Collect(maps.Values(l.entries)), p.mayLack) {
+		p.pollAll()
 	}
 	for _, node := range found.Serving {
 		l.lacks.answered(node, l.s.pollEvery(), func(e *entry) {
@@ -98,6 +120,36 @@ func (l *loop) polled(found jobstore.Polled, err error) {
 	if f := found.Fenced; f != nil && f.Header.Leader.Token <= l.term.Token() { // by an earlier leader
 		l.wantBallot(l.ballot.demands.allows(f.Node))
 	}
+}
+
+// take passes to a job what people want of it. isUnsure says that a request may be about to reach enough nodes.
+func (l *loop) take(e *entry, asked jobstore.Asked) (isUnsure bool) {
+	held, isLacking, ok := asked.Held(e.machine.At().Ballot)
+	if ok {
+		l.advance(e, jobmachine.Asked{Now: l.clock.now(), Request: held})
+		switch state := e.machine.State(); {
+		case state.Has(held) && e.older: // nodes may forget it when a majority has stored that under this ballot
+		case state.Has(held):
+			l.forget(e, held)
+		case isLacking:
+			l.polls.keep = append(l.polls.keep, jobstore.Task{Job: e.job.Name, Request: held})
+			l.polls.soon(forgetAfter)
+		}
+	}
+	vain, isUnsure := asked.Vain(held.Mark)
+	for _, r := range vain {
+		l.forget(e, r)
+	}
+	return isUnsure
+}
+
+// forgetAfter is how long requests that are applied stay on the nodes, so that one poll makes the nodes forget many.
+const forgetAfter = time.Second
+
+// forget makes the nodes forget a request that is applied or in vain.
+func (l *loop) forget(e *entry, r jobstore.Request) {
+	l.polls.forget = append(l.polls.forget, jobstore.Task{Job: e.job.Name, Request: r})
+	l.polls.soon(forgetAfter)
 }
 
 // pollEvery bounds how long a node that has lost its state, or a request that nodes could not publish, goes unnoticed.

@@ -48,6 +48,7 @@ func (l *loop) sync() {
 			l.entries[name] = e
 			l.ballot.older++
 			l.prepares.waiting = append(l.prepares.waiting, e)
+			l.polls.pollFirst()
 		default:
 			before := e.job.schedule
 			e.job = j
@@ -176,7 +177,13 @@ func (l *loop) begin(e *entry, basis jobstore.Basis, now time.Time) {
 	if e == l.all {
 		l.passOn(e.machine.State().Pause)
 	} else if all := l.all.machine; all.IsPrepared() {
-		l.advance(e, jobmachine.Set{All: all.State().Pause})
+		l.advance(e, jobmachine.Asked{Now: now, Request: ofAll(all.State().Pause)})
+	}
+	for _, asked := range l.polls.asked[e.job.Name] {
+		l.take(e, asked)
+	}
+	if l.polls.mayLack(e) {
+		l.polls.pollAll()
 	}
 	if before := e.machine.State().Plan; before != e.job.plan {
 		l.log.Info("the job's spec or zone has changed: its ticks begin now", zap.String("job", e.job.Name),

@@ -7,7 +7,6 @@ import (
 
 	"github.com/redlockfx/redlockfx/internal/cronspec"
 	"github.com/redlockfx/redlockfx/internal/jobstore"
-	"github.com/redlockfx/redlockfx/internal/name"
 )
 
 // maxRerun is how old a tick may be that runs again.
@@ -23,19 +22,17 @@ const maxRerun = 366 * 24 * time.Hour
 // The error is [ErrNotTick] if the instant is no tick of the present spec of the last 366 days, with the ticks around it, and
 // [ErrNotSettled] if the tick has not come, waits, or has a run without an end. The others are those of [Scheduler.Trigger].
 func (s *Scheduler) Rerun(ctx context.Context, job string, tick time.Time, opts ...ChangeOption) error {
-	_, err := s.askRerun(ctx, job, tick, opts)
+	_, err := s.rerun(ctx, job, tick, opts)
 	return err
 }
 
 // RerunAndWait calls [Scheduler.Rerun], waits until the run has ended, and returns its record. For the rest it is like
 // [Scheduler.TriggerAndWait].
 func (s *Scheduler) RerunAndWait(ctx context.Context, job string, tick time.Time, opts ...ChangeOption) (Record, error) {
-	if l := s.newestLoop(); l != nil {
-		if err := l.runner.notFromInside(ctx, job); err != nil {
-			return Record{}, fmt.Errorf("scheduler: not run again: %q: use Rerun: %w", job, err)
-		}
+	if err := s.mayAwait(ctx, job); err != nil {
+		return Record{}, fmt.Errorf("scheduler: not run again: %q: use Rerun: %w", job, err)
 	}
-	set, err := s.askRerun(ctx, job, tick, opts)
+	asked, err := s.rerun(ctx, job, tick, opts)
 	if err != nil {
 		return Record{}, err
 	}
@@ -46,7 +43,7 @@ func (s *Scheduler) RerunAndWait(ctx context.Context, job string, tick time.Time
 			}
 		}
 		for _, r := range v.State.Reruns {
-			if r.Tick.Equal(tick) && !set.IsNewer(r.Setting) && r.Outcome.State != "" {
+			if r.Tick.Equal(tick) && r.Covers(asked.Mark) && r.Outcome.State != "" {
 				found = recordOf(job, r.Outcome)
 			}
 		}
@@ -54,26 +51,10 @@ func (s *Scheduler) RerunAndWait(ctx context.Context, job string, tick time.Time
 	})
 }
 
-func (s *Scheduler) askRerun(ctx context.Context, job string, tick time.Time, opts []ChangeOption) (set jobstore.Setting, err error) {
-	if err := name.Check("name", job); err != nil {
-		return set, fmt.Errorf("%w: %w", ErrName, err)
-	}
-	views, now, err := s.store.Views(ctx, job)
-	switch {
-	case err != nil:
-		return set, publicError("rerun", job, err)
-	case len(views) == 0:
-		return set, s.unknown(ctx, job)
-	case views[0].Err != nil:
-		return set, publicError("rerun", job, views[0].Err)
-	}
-	if err := s.mayRerun(&views[0], tick, now); err != nil {
-		return set, err
-	}
-	ask := func(ctx context.Context, job string, o jobstore.Origin) (jobstore.Setting, error) {
-		return s.store.Rerun(ctx, job, tick, o)
-	}
-	return s.change(ctx, "rerun", job, ask, opts)
+func (s *Scheduler) rerun(ctx context.Context, job string, tick time.Time, opts []ChangeOption) (jobstore.Request, error) {
+	return s.change(ctx, job, jobstore.Request{Verb: jobstore.ToRerun, Tick: tick}, opts, func(v *jobstore.View, now time.Time) error {
+		return s.mayRerun(v, tick, now)
+	})
 }
 
 // mayRerun returns an error unless a tick may run again.

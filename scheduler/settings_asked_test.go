@@ -44,3 +44,24 @@ func TestAsked_ANodeThatPublishesWithoutEnd(t *testing.T) {
 		}
 	})
 }
+
+// A pause was made while nobody led, and one node does not have it. The next leader hears that node last, and long after it knows the
+// job's state. It asks for the pause before it runs the tick that has come meanwhile.
+func TestAsked_BeforeTheFirstTick(t *testing.T) {
+	withShortLeases(t, 3, func(t *testing.T, c *cluster) {
+		a, b, p := c.leader("a"), c.idle("b"), c.idle("p")
+		addBoth(a, b, "*/10 * * * * *", quick)
+		c.SleepTo(11 * time.Second)
+		a.links.Cut()
+		p.links.Cut(2)
+		c.must(p.Pause(t.Context(), "job"))
+		c.SleepTo(21 * time.Second)
+		b.links.Delay(50*time.Millisecond, 2)
+		b.campaign()
+		b.leads()
+		c.SleepTo(5 * time.Minute)
+		if runs := c.records(); len(runs) != 1 || !b.status("job").Paused {
+			t.Errorf("ran %v, %+v", c.ran(), b.status("job"))
+		}
+	})
+}

@@ -201,9 +201,9 @@ func (s *Scheduler) statusOf(v *jobstore.View, leader string, now time.Time) Sta
 	st.Missed, st.Failures, st.DataLost = v.State.Missed, v.State.Failures, v.State.Lost
 	switch {
 	case v.Pause.Holds(now):
-		st.Paused, st.Pause = true, changeOf(v.Job, jobstore.Past{Setting: v.Pause})
+		st.Paused, st.Pause = true, changeOf(v.Job, jobstore.Request{Setting: v.Pause})
 	case v.State.All.Holds(now):
-		st.Paused, st.Pause = true, changeOf(jobstore.AllJobs, jobstore.Past{Setting: v.State.All})
+		st.Paused, st.Pause = true, changeOf(jobstore.AllJobs, jobstore.Request{Setting: v.State.All})
 	}
 	st.LastEnded, st.LastOK = rowOf(v.Job, v.State.Last), rowOf(v.Job, v.State.LastOK)
 	st.Last = st.LastEnded

@@ -44,7 +44,7 @@ type batch struct {
 // dispatch sends the writes that are due to the nodes, and returns the pause before the next call.
 func (l *loop) dispatch(now time.Time) time.Duration {
 	w := &l.writes
-	if l.ballot.Ballot == "" || l.ballot.taking || l.ballot.fenced || l.isBallotDue() || !l.all.machine.IsPrepared() || !l.polls.done {
+	if l.ballot.Ballot == "" || l.ballot.taking || l.ballot.fenced || l.isBallotDue() || !l.all.machine.IsPrepared() || !l.hasPolled() {
 		return maxPoll // the event that ends this state wakes the loop
 	}
 	for w.calls < maxWrites {

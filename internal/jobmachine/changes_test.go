@@ -52,7 +52,7 @@ var held = map[string]func(t *testing.T) *rig{
 // changes has the columns of the table.
 var changes = map[string]func(r *rig) *rig{
 	"the job is paused": func(r *rig) *rig {
-		r.send(jobmachine.Set{Pause: setting(121.5, true)})
+		r.wants(jobstore.ToPause, setting(121.5, true))
 		return r
 	},
 	"the job is removed": func(r *rig) *rig {

@@ -70,7 +70,7 @@ func (d *draft) ticks() {
 			before := j.between(first, tick.Add(-time.Nanosecond))
 			d.dropTicks(before, jobstore.StateMissed, d.why(before.last, waited))
 		}
-		d.open(jobstore.Slot{At: tick})
+		d.open(tick)
 	}
 	d.wakeAt(now)
 }
@@ -162,25 +162,28 @@ func (d *draft) why(tick time.Time, waited bool) string {
 	return reasonLate
 }
 
-// missUnknown records the ticks and the trigger whose outcome the nodes have lost as missed. A job with AtLeastOnce runs the trigger
-// and the newest tick instead: twice rather than never.
+// missUnknown records the ticks and the requests for runs whose outcome the nodes have lost as missed. A job with AtLeastOnce runs what
+// was asked for, and the newest tick, instead: twice rather than never.
 func (d *draft) missUnknown(in mode) {
 	j, floor, reason := d.m.job, d.m.floor, ReasonUnknown
 	if d.m.wasSetBack {
 		reason = ReasonSetBack
 	}
-	rerun := j.AtLeastOnce && in != removed
-	if t := d.m.trigger; !d.m.isNew && d.triggerWaits() && !t.At().After(floor) {
-		slot := jobstore.Slot{At: t.At(), Manual: true}
-		if !rerun || d.isTooOld(slot) || !d.suppose(slot) {
-			d.refuse(slot, jobstore.StateMissed, reason)
+	repeats := j.AtLeastOnce && in != removed
+	for _, r := range d.m.requests {
+		if slot, ok := slotOf(r); ok && !d.m.isNew && !r.At().After(floor) && !d.state.Has(r) {
+			if repeats && !d.isExpired(r) && d.suppose(slot) {
+				d.apply(r)
+			} else {
+				d.refuse(r, slot, jobstore.StateMissed, reason)
+			}
 		}
 	}
 	if !floor.After(d.state.Mark) {
 		return
 	}
 	lost := d.unsettled(floor)
-	if last := lost.last; lost.n > 0 && rerun && !j.isLate(last, d.due.Now) && d.suppose(jobstore.Slot{At: last}) {
+	if last := lost.last; lost.n > 0 && repeats && !j.isLate(last, d.due.Now) && d.suppose(jobstore.Slot{At: last}) {
 		d.opened = last
 		lost = d.unsettled(last.Add(-time.Nanosecond))
 	}
@@ -195,12 +198,9 @@ func (d *draft) suppose(slot jobstore.Slot) bool {
 		return false
 	}
 	o := jobstore.Open{
-		Slot: slot, ID: Key("lost", slot.At, slot.Manual), Attempt: 1, Tries: max(d.m.job.Tries, 1), Token: d.due.Token, Replica: d.due.Replica,
-		Start: slot.At, Returned: true, // no process is known to be gone
+		Slot: slot, ID: Key("lost", slot.At, slot.Manual), Attempt: d.firstOf(slot), Tries: max(d.m.job.Tries, 1),
+		Token: d.due.Token, Replica: d.due.Replica, Start: slot.At, Returned: true, // no process is known to be gone
 	}
 	d.state.Open, d.changed = append(d.state.Open, o), true
-	if slot.Manual {
-		d.state.Manual = slot.At
-	}
 	return true
 }

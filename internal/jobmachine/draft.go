@@ -37,13 +37,13 @@ type draft struct {
 	opened   time.Time // the newest tick that it opens
 	ids      int       // of runs that it opens
 	starts   []Start
-	cancel   jobstore.Setting  // the newest request to end runs that it has applied
-	replaced []string          // runs to end
-	cancels  []string          // runs to end, because somebody asked for it
+	replaced []string // runs to end
+	cancels  []string // runs to end, because of the request canceled
+	canceled jobstore.Request
 	records  []jobstore.Record // for the history
 	report   []jobstore.Record
-	applied  []Setting
-	settled  []string // returned runs whose ends it stores
+	applied  []jobstore.Request // to report
+	settled  []string           // returned runs whose ends it stores
 	runs     []run
 
 	wake   time.Time // when Due must be sent if no event comes before
@@ -52,7 +52,7 @@ type draft struct {
 }
 
 func newDraft(m *Machine, due Due) *draft {
-	d := &draft{m: m, due: due, state: m.stored.State, runs: m.runs, cancel: m.canceled}
+	d := &draft{m: m, due: due, state: m.stored.State, runs: m.runs}
 	d.state.Waits = ""
 	d.state.Open = slices.Clone(m.stored.State.Open)
 	return d
@@ -61,16 +61,14 @@ func newDraft(m *Machine, due Due) *draft {
 // make puts everything that is due into the draft.
 func (d *draft) make(in mode) {
 	if in == serving {
-		d.settings()
+		d.pauses()
 	}
 	d.ends()
 	d.cancelRuns()
 	switch in {
 	case draining:
 		if d.changed || d.m.behind { // otherwise there is no write
-			d.settings()
 			d.missUnknown(in)
-			d.keepTrigger()
 		}
 	case removed:
 		d.remove()
@@ -79,9 +77,7 @@ func (d *draft) make(in mode) {
 	case serving:
 		d.plan()
 		d.missUnknown(in)
-		d.trigger()
-		d.keepTrigger()
-		d.rerunTicks()
+		d.manual()
 		d.inherit()
 		d.ticks()
 	}
@@ -94,32 +90,36 @@ func (d *draft) make(in mode) {
 	d.read()
 }
 
-// settings takes over pauses and their ends.
-func (d *draft) settings() {
+// pauses takes over pauses and their ends.
+func (d *draft) pauses() {
 	d.endPauses()
-	ofJob, ofAll := d.m.pause, d.m.all
-	if ofJob.IsNewer(d.state.Pause) {
-		d.pause("the job was paused", &d.state.Pause, ofJob)
-		d.applied = append(d.applied, Setting{Setting: ofJob})
-	}
-	if ofAll.IsNewer(d.state.All) {
-		d.pause("all jobs were paused", &d.state.All, ofAll)
+	for _, r := range d.m.requests {
+		switch r.Verb {
+		case jobstore.ToPause:
+			d.pause("the job was paused", &d.state.Pause, r)
+			d.applied = append(d.applied, r)
+		case jobstore.ToPauseAll:
+			d.pause("all jobs were paused", &d.state.All, r)
+		}
 	}
 	d.endPauses()
 }
 
 // pause takes over a pause, or its end. Ticks that came before a pause and have not begun are missed. Those that come during it are
 // not caught up with, and have no record.
-func (d *draft) pause(what string, present *jobstore.Setting, set jobstore.Setting) {
-	if !d.state.Removed {
-		reason := what + " at " + clock(set.At())
-		if !set.On {
-			reason = what + " until " + clock(set.At()) // this leader never knew when the pause began
-		}
-		d.dropTicks(d.unsettled(set.At()), jobstore.StateMissed, reason)
+func (d *draft) pause(what string, present *jobstore.Setting, r jobstore.Request) {
+	if d.state.Has(r) {
+		return
 	}
-	d.skipTo(set.At())
-	*present, d.changed = set, true
+	if !d.state.Removed {
+		reason := what + " at " + clock(r.At())
+		if !r.On {
+			reason = what + " until " + clock(r.At()) // this leader never knew when the pause began
+		}
+		d.dropTicks(d.unsettled(r.At()), jobstore.StateMissed, reason)
+	}
+	d.skipTo(r.At())
+	*present, d.changed = r.Setting, true
 }
 
 // endPauses ends the pauses whose time is over. Ticks since then have come; those before it are not caught up with.
@@ -129,7 +129,7 @@ func (d *draft) endPauses() {
 			d.skipTo(p.Until.Add(-time.Millisecond))
 			p.On, d.changed = false, true
 			if p == &d.state.Pause {
-				d.applied = append(d.applied, Setting{Setting: *p})
+				d.applied = append(d.applied, jobstore.Request{Verb: jobstore.ToPause, Setting: *p})
 			}
 		}
 	}
@@ -278,16 +278,13 @@ func (d *draft) dropTicks(t ticks, state, reason string) {
 	}
 }
 
-// open opens a run for a slot.
-func (d *draft) open(slot jobstore.Slot) {
+// open opens the run of a tick.
+func (d *draft) open(tick time.Time) {
+	slot := jobstore.Slot{At: tick}
 	d.start(jobstore.Open{Slot: slot, Attempt: 1, Late: d.isLate(slot)})
-	if slot.Manual {
-		d.state.Manual = later(d.state.Manual, slot.At)
-		return
-	}
 	d.opens = true
-	d.opened = slot.At
-	d.state.Mark = later(d.state.Mark, slot.At)
+	d.opened = tick
+	d.state.Mark = later(d.state.Mark, tick)
 }
 
 // start adds an open run of this leader to the state, and to the runs to start.

@@ -48,10 +48,10 @@ type Stored struct {
 // Failed says that no majority has confirmed the write under way. Nothing is written before Retry.
 type Failed struct{ Now, Retry time.Time }
 
-// Set has the settings that the leader has learned of. All is a pause of all jobs, or its end.
-type Set struct {
-	Pause, All, Trigger, Cancel jobstore.Setting
-	Reruns                      []jobstore.Rerun
+// Asked has a request that the leader has learned of.
+type Asked struct {
+	Now     time.Time
+	Request jobstore.Request
 }
 
 // Returned says that a run of this process has returned.
@@ -96,14 +96,13 @@ type Effects struct {
 	// again and again, and at last as Free.
 	Ask     bool
 	Replace []string // runs to end, because another tick takes their place
-	Cancel  []string // runs to end, because somebody asked for it
+	Cancel  []string // runs to end, because of the request Canceled
 	Start   []Start
-	Report  []jobstore.Record // to report to hooks and the log
-	Applied []Setting         // applied settings, to report as well
-}
+	Report  []jobstore.Record  // to report to hooks and the log
+	Applied []jobstore.Request // to report as well
 
-// Setting is what somebody asked for.
-type Setting = jobstore.Past
+	Canceled jobstore.Request
+}
 
 // Start is a run to start.
 type Start struct {

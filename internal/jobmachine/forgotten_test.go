@@ -38,17 +38,17 @@ func TestNext_ALeaderThatStopsKeepsTheFloor(t *testing.T) {
 
 func TestNext_ATriggerBelowTheFloorIsNotRunAgain(t *testing.T) {
 	j := minutely()
-	lead(t, j, 50, stateOf(j, 0), withFloor(45), withTrigger(40)).work().
+	lead(t, j, 50, stateOf(j, 0), withFloor(45)).triggered(40).work().
 		want("missed manual 40s: " + unknown)
-	lead(t, j, 50, stateOf(j, 0), withFloor(45), withTrigger(46)).work().
+	lead(t, j, 50, stateOf(j, 0), withFloor(45)).triggered(46).work().
 		want("run manual 46s")
 
 	j.AtLeastOnce = true
-	lead(t, j, 50, stateOf(j, 0), withFloor(45), withTrigger(40)).work().
+	lead(t, j, 50, stateOf(j, 0), withFloor(45)).triggered(40).work().
 		want("run manual 40s attempt 2 late")
 
 	isNew := func(e *jobmachine.Prepared) { e.Basis.Known, e.Basis.State = false, jobstore.State{} }
-	lead(t, j, 50, jobstore.State{}, withFloor(51), withTrigger(40), isNew).work().
+	lead(t, j, 50, jobstore.State{}, withFloor(51), isNew).triggered(40).work().
 		want("run manual 40s late")
 }
 
@@ -60,7 +60,7 @@ func TestNext_ATickBelowTheFloorIsMissedIfTooManyRunsAreOpen(t *testing.T) {
 	for i := range jobstore.MaxOpen {
 		open = append(open, jobstore.Open{Slot: tick(float64(-60 * i)), ID: fmt.Sprint("x", i), Attempt: 1, Tries: 1})
 	}
-	r := lead(t, j, 125, stateOf(j, 0), withOpen(open...), withFloor(125), withTrigger(30)).work()
+	r := lead(t, j, 125, stateOf(j, 0), withOpen(open...), withFloor(125)).triggered(30).work()
 	if n := len(r.m.State().Open); n != jobstore.MaxOpen || len(r.started) != n {
 		t.Errorf("%d runs are open, %d are started", n, len(r.started))
 	}

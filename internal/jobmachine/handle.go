@@ -28,10 +28,13 @@ func (e Prepared) apply(m Machine) (Machine, Effects) {
 	if m.stored.State.Plan == e.Basis.State.Plan { // otherwise the leader goes on from its own state
 		m.before = e.Before
 	}
-	m.pause, m.trigger = newest(m.pause, e.Basis.Pause), newest(m.trigger, e.Basis.Trigger)
 	// A mark may be ahead as far as a floor is, and the clock of this leader may be behind that of the leader before.
 	if e.Basis.SetBack > 0 || m.stored.State.Mark.Sub(e.Now) > 2*jobstore.Ahead {
 		m = m.setBack(e.Now, e.Unnoticed)
+	}
+	m.requests = slices.DeleteFunc(slices.Clone(m.requests), m.stored.State.Has)
+	for i, r := range m.requests {
+		m.requests[i] = m.stored.State.Present(r, e.Now)
 	}
 	m.wasSetBack = e.Basis.SetBack > 0
 	m.behind, m.failures, m.notBefore = true, 0, time.Time{}
@@ -82,7 +85,7 @@ func (e Due) apply(m Machine) (Machine, Effects) {
 	d.make(m.mode)
 	m.wake, m.blocks = d.wake, d.blocks
 	m.runs = d.runs // with the canceled ones marked
-	effects := Effects{Replace: d.replaced, Cancel: d.cancels, Ask: d.asks && !m.asked}
+	effects := Effects{Replace: d.replaced, Cancel: d.cancels, Canceled: d.canceled, Ask: d.asks && !m.asked}
 	m.asked = m.asked || d.asks
 	if !d.changed && (!m.behind || e.Urgent) {
 		m.lazy = false
@@ -102,14 +105,14 @@ func (e Stored) apply(m Machine) (Machine, Effects) {
 	m.stored = jobstore.Written{At: e.At, State: d.state}
 	m.behind, m.lazy, m.failures = false, false, 0
 	m.failedSince, m.notBefore = time.Time{}, time.Time{}
-	m.floor, m.canceled = time.Time{}, d.cancel
+	m.floor = time.Time{}
 	switch d.state.Plan {
 	case m.job.Plan:
 		m.before = nil
 	case d.m.job.Plan: // the job changed while the write was under way
 		m.before = d.m.job.Schedule
 	}
-	m.reruns = slices.DeleteFunc(slices.Clone(m.reruns), m.HasRerun)
+	m.requests = slices.DeleteFunc(slices.Clone(m.requests), m.stored.State.Has)
 	m.ended = slices.DeleteFunc(slices.Clone(m.ended), func(r Returned) bool { return slices.Contains(d.settled, r.ID) })
 	m.lazy = len(m.ended) > 0
 	m.runs = slices.Clone(m.runs)
@@ -142,19 +145,25 @@ func (e Failed) apply(m Machine) (Machine, Effects) {
 	return m.wakeAt(e.Retry), Effects{}
 }
 
-func (e Set) apply(m Machine) (Machine, Effects) {
-	pause, all, trigger := newest(m.pause, e.Pause), newest(m.all, e.All), newest(m.trigger, e.Trigger)
-	cancel := newest(m.cancel, e.Cancel)
-	reruns := slices.Clone(m.reruns)
-	for _, r := range e.Reruns {
-		if !m.HasRerun(r) && !slices.Contains(reruns, r) {
-			reruns = append(reruns, r)
+func (e Asked) apply(m Machine) (Machine, Effects) {
+	r := e.Request
+	if m.phase != unprepared { // otherwise Prepared does so
+		if r = m.stored.State.Present(r, e.Now); m.stored.State.Has(r) {
+			return m, Effects{}
 		}
 	}
-	if pause == m.pause && all == m.all && trigger == m.trigger && cancel == m.cancel && len(reruns) == len(m.reruns) {
-		return m, Effects{}
+	for i, other := range m.requests {
+		switch {
+		case other.Verb != r.Verb || !other.Tick.Equal(r.Tick):
+		case other.Covers(r.Mark):
+			return m, Effects{}
+		default:
+			m.requests = slices.Clone(m.requests)
+			m.requests[i] = r
+			return m.wakeAt(atOnce), Effects{}
+		}
 	}
-	m.pause, m.all, m.trigger, m.cancel, m.reruns = pause, all, trigger, cancel, reruns
+	m.requests = append(slices.Clip(m.requests), r)
 	return m.wakeAt(atOnce), Effects{}
 }
 
@@ -227,11 +236,4 @@ func (Drain) apply(m Machine) (Machine, Effects) {
 		m = m.wakeAt(atOnce)
 	}
 	return m, Effects{}
-}
-
-func newest(a, b jobstore.Setting) jobstore.Setting {
-	if b.IsNewer(a) {
-		return b
-	}
-	return a
 }

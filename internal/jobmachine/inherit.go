@@ -120,7 +120,7 @@ func (d *draft) isTooOld(slot jobstore.Slot) bool {
 		return false // it was asked for within the hour
 	}
 	if slot.Manual {
-		return d.due.Now.Sub(slot.At) > triggerExpires
+		return d.due.Now.Sub(slot.At) > expires
 	}
 	return d.m.job.isLate(slot.At, d.due.Now)
 }

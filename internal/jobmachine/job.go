@@ -14,9 +14,6 @@ const LateTolerance = 5 * time.Second
 // run starts before its tick.
 const early = time.Millisecond
 
-// triggerExpires is how long a trigger waits for a leader that can run it.
-const triggerExpires = time.Hour
-
 // Job has the settings of a job that the machine needs. It does not change: a job that is added again has a new Job.
 type Job struct {
 	Name        string

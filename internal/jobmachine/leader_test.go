@@ -56,20 +56,29 @@ func lead(t *testing.T, j *jobmachine.Job, at float64, state jobstore.State, mor
 
 // known is the basis of a state that a majority has.
 func known(state jobstore.State) jobstore.Basis {
-	return jobstore.Basis{Known: true, Written: jobstore.Written{State: state}, Pause: state.Pause}
+	return jobstore.Basis{Known: true, Written: jobstore.Written{State: state}}
 }
 
 func withFloor(at float64) func(*jobmachine.Prepared) {
 	return func(e *jobmachine.Prepared) { e.Basis.Floor = sec(at) }
 }
 
-func withTrigger(at float64) func(*jobmachine.Prepared) {
-	return func(e *jobmachine.Prepared) { e.Basis.Trigger = setting(at, true) }
+func setting(at float64, on bool) jobstore.Setting {
+	id := fmt.Sprintf("%06x", int(10*at))
+	if on {
+		id = fmt.Sprintf("%06x", int(10*at)+1)
+	}
+	return jobstore.Setting{Mark: jobstore.Mark{Version: sec(at).UnixMicro(), ID: id}, On: on}
 }
 
-func setting(at float64, on bool) jobstore.Setting {
-	return jobstore.Setting{Version: sec(at).UnixMicro(), On: on, Tie: "aaaaaa"}
+// wants makes the leader learn of a request.
+func (r *rig) wants(verb jobstore.Verb, set jobstore.Setting) *rig {
+	r.send(jobmachine.Asked{Now: r.now, Request: jobstore.Request{Verb: verb, Setting: set}})
+	return r
 }
+
+// triggered makes the leader learn of a trigger.
+func (r *rig) triggered(at float64) *rig { return r.wants(jobstore.ToTrigger, setting(at, true)) }
 
 func (r *rig) send(e jobmachine.Event) jobmachine.Effects {
 	m, effects := jobmachine.Next(r.m, e)

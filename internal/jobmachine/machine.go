@@ -18,15 +18,13 @@ type Machine struct {
 	stored jobstore.Written // stored by a majority, or chosen from the nodes' promises
 	draft  *draft           // the write under way, which does not change any more; nil: none
 
-	pause, all, trigger jobstore.Setting // the newest that the leader has learned of; all is of all jobs
-	cancel, canceled    jobstore.Setting // the newest request to end runs, and the newest that a stored state has
-	reruns              []jobstore.Rerun // requests to run ticks again that no stored state has
-	floor               time.Time        // no tick up to here may be opened; zero: no floor
-	isNew               bool             // no node knew the job
-	wasSetBack          bool             // the nodes' clocks were set back before it was prepared
-	absence             string           // why ticks up to prepared have not run
-	prepared            time.Time        // when the job was first prepared
-	before              Schedule         // of the stored plan, if it differs from the job's
+	requests   []jobstore.Request // that the leader has learned of and no stored state has: one for each verb, or rerun of a tick
+	floor      time.Time          // no tick up to here may be opened; zero: no floor
+	isNew      bool               // no node knew the job
+	wasSetBack bool               // the nodes' clocks were set back before it was prepared
+	absence    string             // why ticks up to prepared have not run
+	prepared   time.Time          // when the job was first prepared
+	before     Schedule           // of the stored plan, if it differs from the job's
 
 	runs  []run      // runs of this leader that are under way
 	ended []Returned // runs of this leader that have returned and whose ends are not stored
@@ -107,30 +105,13 @@ func (m *Machine) IsAtRest() bool {
 }
 
 // IsOverdue reports whether a tick that had to begin by an instant is neither opened nor recorded, and nothing explains it: the job
-// is not paused, and no run or node is waited for.
+// is not paused nor about to be, and no run or node is waited for.
 func (m *Machine) IsOverdue(by time.Time) bool {
-	switch s := &m.stored.State; {
-	case m.phase == unprepared, m.mode != serving, m.failures > 0, m.pause.On, m.all.On, isPaused(s), s.Waits != "":
+	s := &m.stored.State
+	if m.phase == unprepared || m.mode != serving || m.failures > 0 || len(m.requests) > 0 || isPaused(s) || s.Waits != "" {
 		return false
-	default:
-		mark := later(s.Mark, later(m.pause.At(), m.all.At()))
-		return !m.job.NewestDue(mark, by).IsZero()
 	}
-}
-
-// Pause returns the newest pause, or end of one, that the leader has learned of.
-func (m *Machine) Pause() jobstore.Setting { return m.pause }
-
-// Cancel returns the newest request to end runs, and whether a stored state has it.
-func (m *Machine) Cancel() (set jobstore.Setting, applied bool) {
-	return m.cancel, m.cancel == m.canceled
-}
-
-// HasRerun reports whether the stored state has a request to run a tick again.
-func (m *Machine) HasRerun(r jobstore.Rerun) bool {
-	return slices.ContainsFunc(m.stored.State.Reruns, func(other jobstore.Rerun) bool {
-		return other.Tick.Equal(r.Tick) && !r.IsNewer(other.Setting)
-	})
+	return !m.job.NewestDue(s.Mark, by).IsZero()
 }
 
 // Ended returns the runs that have returned but whose ends are not stored.

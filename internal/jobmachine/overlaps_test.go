@@ -25,7 +25,7 @@ func TestNext_SkipIsByTheInstantOfTheTick(t *testing.T) {
 	r.wantMissed(0)
 
 	// No run was under way when a tick came while nobody led. The tick waits for a run that began later.
-	r = lead(t, j, 130, stateOf(j, 0), withTrigger(131)).work().want("run manual 131s")
+	r = lead(t, j, 130, stateOf(j, 0)).triggered(131).work().want("run manual 131s")
 	r.at(140).returns().work().want("run 120s late; ok manual 131s; missed 60s: nobody led")
 
 	// The end of the previous leader's run is known.
@@ -50,9 +50,8 @@ func TestNext_SkippedTicksInARowAreOneRow(t *testing.T) {
 	write(120, 0, 120, 120, 0)
 	write(180, 0, 120, 180, 2)
 	write(310, 0, 120, 300, 4)
-	r.send(jobmachine.Set{Pause: setting(320, true)})
-	r.work()
-	r.send(jobmachine.Set{Pause: setting(400, false)})
+	r.at(320).wants(jobstore.ToPause, setting(320, true)).work()
+	r.at(400).wants(jobstore.ToPause, setting(400, false))
 	write(420, 1, 420, 420, 0)
 	if w := r.at(430).returns().due(); len(w.Ended) != 2 || w.Ended[0].Slot != tick(420) || w.State.Skipped.State != "" {
 		t.Errorf("after the run: rows %+v, and skipped are %+v", w.Ended, w.State.Skipped)
@@ -82,10 +81,10 @@ func TestNext_ReplaceCancelsOnceAndForWhatCameLater(t *testing.T) {
 	r.at(186).work().wantCanceled(first)
 
 	// The tick is older than the triggered run, and waits.
-	r = lead(t, j, 70, stateOf(j, 0), withTrigger(69)).work().want("run manual 69s")
+	r = lead(t, j, 70, stateOf(j, 0)).triggered(69).work().want("run manual 69s")
 	r.at(75).work().wantCanceled()
 	manual := r.underWay[0].ID
-	r.send(jobmachine.Set{Trigger: setting(76, true)})
+	r.wants(jobstore.ToTrigger, setting(76, true))
 	r.at(77).work().wantCanceled(manual)
 }
 
@@ -95,7 +94,7 @@ func TestNext_ATakeOverReplacesNothing(t *testing.T) {
 	j.AtLeastOnce = true
 	state := stateOf(j, 60)
 	state.Open = []jobstore.Open{{Slot: tick(60), ID: "x", Attempt: 1, Tries: 1, Start: sec(60)}}
-	r := lead(t, j, 70, state, withTrigger(65)).work().want("run manual 65s")
+	r := lead(t, j, 70, state).triggered(65).work().want("run manual 65s")
 	r.at(75).work().wantCanceled()
 	r.at(80).returns().work().want("run 60s attempt 2 late; ok manual 65s; interrupted 60s")
 }
@@ -105,7 +104,7 @@ func TestNext_AllowHasAtMostAThousandRunsOpen(t *testing.T) {
 	j := withOverlap(jobmachine.Allow)
 	j.Plan, j.Schedule, j.CatchUp.All = "second", every(time.Second), true
 	r := lead(t, j, 1200, stateOf(j, 0)).work()
-	r.send(jobmachine.Set{Trigger: setting(1200, true)})
+	r.wants(jobstore.ToTrigger, setting(1200, true))
 	r.work().want("")
 	if n := len(r.m.State().Open); n != 1000 {
 		t.Errorf("%d runs are open", n)
@@ -124,7 +123,7 @@ func TestNext_AllowHasAtMostAThousandRunsOpen(t *testing.T) {
 func TestNext_ATickWithJitterIsSkippedWhenItIsDue(t *testing.T) {
 	j := withOverlap(jobmachine.Skip)
 	j.Jitter = 50 * time.Second
-	r := lead(t, j, 70, stateOf(j, 60), withTrigger(69)).work().want("run manual 69s")
+	r := lead(t, j, 70, stateOf(j, 60)).triggered(69).work().want("run manual 69s")
 	start := j.StartOf(sec(120))
 	if wake, _ := r.at(121).work().m.Wake(); !wake.Equal(start) {
 		t.Errorf("Wake is %v, want %v", wake.Sub(day), start.Sub(day))
@@ -154,7 +153,7 @@ func TestNext_SpansOfTriggeredRunsDoNotPileUp(t *testing.T) {
 			r := lead(t, j, 1, state)
 			for i := range 1000 {
 				now := float64(60*i + 90)
-				r.send(jobmachine.Set{Trigger: setting(now, true)})
+				r.wants(jobstore.ToTrigger, setting(now, true))
 				r.at(now).work().at(now + 1).returns().work()
 			}
 			if n := r.m.Spans(); n > 60 {
@@ -169,9 +168,9 @@ func TestNext_ATickAfterAPauseIsSkippedIfATriggeredRunWasUnderWay(t *testing.T) 
 	j := withOverlap(jobmachine.Skip)
 	state := stateOf(j, 0)
 	state.Pause = setting(10, true)
-	r := lead(t, j, 100, state, withTrigger(110)).at(110).work().want("run manual 110s")
+	r := lead(t, j, 100, state).at(110).triggered(110).work().want("run manual 110s")
 	r.at(125).returns().work().want("ok manual 110s")
-	r.send(jobmachine.Set{Pause: setting(115, false)})
+	r.wants(jobstore.ToPause, setting(115, false))
 	r.at(130).work().want("skipped 120s: " + jobmachine.ReasonOverlap)
 }
 

@@ -8,8 +8,8 @@ import (
 	"github.com/redlockfx/redlockfx/internal/jobstore"
 )
 
-func rerunOf(tick, at float64) jobmachine.Set {
-	return jobmachine.Set{Reruns: []jobstore.Rerun{{Tick: sec(tick), Setting: setting(at, true)}}}
+func rerunOf(tick, at float64) jobmachine.Asked {
+	return jobmachine.Asked{Now: sec(at), Request: jobstore.Request{Verb: jobstore.ToRerun, Tick: sec(tick), Setting: setting(at, true)}}
 }
 
 // A rerun is like a triggered run, and has the tick's own key.
@@ -23,11 +23,11 @@ func TestNext_ARerun(t *testing.T) {
 		marks  int
 	}{
 		"runs":                    {at: 100, want: "run manual 60s attempt 2", marks: 1},
-		"runs in a pause":         {at: 100, lead: func(e *jobmachine.Prepared) { e.Basis.Pause = setting(90, true) }, want: "run manual 60s attempt 2", marks: 1},
+		"runs in a pause":         {at: 100, lead: func(e *jobmachine.Prepared) { e.Basis.State.Pause = setting(90, true) }, want: "run manual 60s attempt 2", marks: 1},
 		"expires":                 {at: 99 + 3601, want: "missed manual 60s: " + jobmachine.ReasonExpired, marks: 1},
 		"is unknown after a loss": {at: 100, lead: withFloor(99.5), want: "missed manual 60s: " + unknown, marks: 1},
 		"runs after a loss all the same": {
-			at: 100, change: func(j *jobmachine.Job) { j.AtLeastOnce = true }, lead: withFloor(99.5), want: "run manual 60s attempt 2", marks: 1,
+			at: 100, change: func(j *jobmachine.Job) { j.AtLeastOnce = true }, lead: withFloor(99.5), want: "run manual 60s attempt 3 late", marks: 1,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -49,7 +49,7 @@ func TestNext_ARerun(t *testing.T) {
 			if len(r.started) > 0 && r.started[0].Open.Slot != again {
 				t.Errorf("started %+v", r.started)
 			}
-			if s := r.m.State(); len(s.Reruns) != test.marks || s.Mark.Before(mark) || !s.Manual.IsZero() || s.Missed != 0 {
+			if s := r.m.State(); len(s.Reruns) != test.marks || s.Mark.Before(mark) || s.Manual != (jobstore.Mark{}) || s.Missed != 0 {
 				t.Errorf("state %+v", s)
 			}
 			r.send(rerunOf(60, 99)) // a node still has the request
@@ -63,9 +63,10 @@ func TestNext_ARerunAfterASetBack(t *testing.T) {
 	j := minutely()
 	j.Plan, j.Schedule = "day", every(24*time.Hour)
 	state := stateOf(j, 0)
-	state.Reruns = []jobstore.Rerun{{Tick: sec(60), Setting: setting(900, true)}}
+	state.Reruns = []jobstore.Rerun{{Tick: sec(60), Mark: setting(900, true).Mark}}
 	r := lead(t, j, 630, state, withSetBack)
-	r.send(rerunOf(60, 629))
+	request := rerunOf(60, 901).Request // above the one before
+	r.send(jobmachine.Asked{Now: r.now, Request: request})
 	r.work().want("run manual 60s attempt 2")
 }
 

@@ -132,15 +132,15 @@ func TestNext_ARunThatWasOnlyOpenedIsStarted(t *testing.T) {
 func TestNext_ATriggerExpires(t *testing.T) {
 	j := minutely()
 	j.Schedule = every(24 * time.Hour)
-	lead(t, j, 3700, stateOf(j, 0), withTrigger(100)).work().want("run manual 100s late")
-	r := lead(t, j, 3700.001, stateOf(j, 0), withTrigger(100)).work().want("missed manual 100s: " + jobmachine.ReasonExpired)
+	lead(t, j, 3700, stateOf(j, 0)).triggered(100).work().want("run manual 100s late")
+	r := lead(t, j, 3700.001, stateOf(j, 0)).triggered(100).work().want("missed manual 100s: " + jobmachine.ReasonExpired)
 	r.wantMissed(0) // a trigger is no tick
-	r.send(jobmachine.Set{Trigger: setting(100, true)})
+	r.wants(jobstore.ToTrigger, setting(100, true))
 	r.work().want("")
 
 	j.Overlap = jobmachine.Queue // even while the trigger waits
-	r = lead(t, j, 10, stateOf(j, 0), withTrigger(9)).work().want("run manual 9s")
-	r.send(jobmachine.Set{Trigger: setting(20, true)})
+	r = lead(t, j, 10, stateOf(j, 0)).triggered(9).work().want("run manual 9s")
+	r.at(20).triggered(20)
 	r.at(3621).work().want("missed manual 20s: " + jobmachine.ReasonExpired)
 }
 

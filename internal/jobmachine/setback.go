@@ -13,27 +13,11 @@ import (
 
 // setBack moves what lies in the future to now. The clocks may have been set back for the time unnoticed already.
 func (m Machine) setBack(now time.Time, unnoticed time.Duration) Machine {
-	waits := m.trigger.On && m.trigger.At().After(m.stored.State.Manual)
-	isNewer := m.pause.IsNewer(m.stored.State.Pause)
 	if m.floor.Sub(now) > jobstore.Ahead {
 		m.stored.State.Mark, m.floor = later(m.stored.State.Mark, m.floor), now
 	}
+	m.requests = slices.DeleteFunc(slices.Clone(m.requests), m.stored.State.Has)
 	m.stored.State = stateSetBack(m.stored.State, now, unnoticed)
-	m.pause, m.all, m.trigger = settingSetBack(m.pause, now), settingSetBack(m.all, now), settingSetBack(m.trigger, now)
-	if isNewer && !m.pause.IsNewer(m.stored.State.Pause) {
-		m.pause.Version = m.stored.State.Pause.Version + 1
-	}
-	switch {
-	case !waits:
-		m.trigger = jobstore.Setting{}
-	case !m.trigger.At().After(m.stored.State.Manual):
-		m.trigger.Version = m.stored.State.Manual.UnixMicro() + 1
-	}
-	if m.cancel == m.canceled {
-		m.cancel = jobstore.Setting{} // otherwise a request by the present clocks would not be newer
-	}
-	m.cancel, m.canceled = settingSetBack(m.cancel, now), jobstore.Setting{}
-	m.stored.State.Trigger = jobstore.Setting{} // the next write has it again if it waits
 	m.prepared, m.failedSince = earlier(m.prepared, now), earlier(m.failedSince, now)
 	m.runs, m.ended, m.spans = slices.Clone(m.runs), slices.Clone(m.ended), slices.Clone(m.spans)
 	for i := range m.runs {
@@ -62,8 +46,15 @@ func stateSetBack(s jobstore.State, now time.Time, unnoticed time.Duration) jobs
 		s.Mark, s.Reading, s.Ran = mark, time.Time{}, ran
 	}
 	s.Gaps = nil
-	s.Since, s.Manual, s.Lost = earlier(s.Since, now), earlier(s.Manual, now), earlier(s.Lost, now)
-	s.Pause, s.All = settingSetBack(s.Pause, now), settingSetBack(s.All, now)
+	s.Since, s.Lost = earlier(s.Since, now), earlier(s.Lost, now)
+	s.Reruns = slices.Clone(s.Reruns)
+	marks := []*jobstore.Mark{&s.Pause.Mark, &s.All.Mark, &s.Manual, &s.Canceled}
+	for i := range s.Reruns {
+		marks = append(marks, &s.Reruns[i].Mark)
+	}
+	for _, m := range marks { // otherwise requests by the present clocks would not be newer
+		m.Version = min(m.Version, now.UnixMicro())
+	}
 	if s.NotRun.Tick.After(now) {
 		s.NotRun = jobstore.NotRun{}
 	}
@@ -72,18 +63,9 @@ func stateSetBack(s jobstore.State, now time.Time, unnoticed time.Duration) jobs
 			r.Start, r.End = r.Start.Add(-ahead), now
 		}
 	}
-	// Otherwise a request by the present clocks would not be newer. Nodes that still have one from the future forget it as in vain.
-	s.Reruns = slices.DeleteFunc(slices.Clone(s.Reruns), func(r jobstore.Rerun) bool { return r.At().After(now) })
 	s.Open = slices.Clone(s.Open)
 	for i := range s.Open {
 		s.Open[i].Start, s.Open[i].NotBefore = earlier(s.Open[i].Start, now), earlier(s.Open[i].NotBefore, now)
-	}
-	return s
-}
-
-func settingSetBack(s jobstore.Setting, now time.Time) jobstore.Setting {
-	if s.At().After(now) {
-		s.Version = now.UnixMicro()
 	}
 	return s
 }

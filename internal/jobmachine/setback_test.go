@@ -44,7 +44,7 @@ func TestNext_AfterASetBackOnlyTicksRunThatWereNotOpened(t *testing.T) {
 			"run 600s; missed 540s (4 from 360s): nobody led", span(780, 900)},
 		"set back twice": {func(s *jobstore.State) { s.Mark, s.Gaps, s.Ran = sec(840), gaps(60, 780), span(720, 900) },
 			"run 600s; missed 540s (4 from 360s): nobody led", span(720, 900)},
-		"only other times are ahead": {func(s *jobstore.State) { s.Mark, s.Manual, s.Ran = sec(600), sec(900), span(720, 900) },
+		"only other times are ahead": {func(s *jobstore.State) { s.Mark, s.Manual, s.Ran = sec(600), setting(900, true).Mark, span(720, 900) },
 			"", span(720, 900)},
 	} {
 		t.Run(what, func(t *testing.T) {
@@ -130,7 +130,7 @@ func TestNext_WhatMayHaveBeenOpenedIsNoGap(t *testing.T) {
 			changes = append(changes, test.change)
 		}
 		r := lead(t, minutely(), 985, state, changes...)
-		r.at(990).send(jobmachine.Set{Pause: setting(990, false)})
+		r.at(990).wants(jobstore.ToPause, setting(990, false))
 		if got := r.work().m.State().Gaps; !slices.Equal(got, test.want) {
 			t.Errorf("%s: the gaps are %+v", name, got)
 		}
@@ -192,16 +192,22 @@ func TestNext_AfterASetBackSettingsStayValid(t *testing.T) {
 				state.Pause = setting(test.state, true)
 			}
 			if test.manual > 0 {
-				state.Manual = sec(test.manual)
+				state.Manual = setting(test.manual, true).Mark
 			}
-			r := lead(t, j, 600, state, withSetBack, func(e *jobmachine.Prepared) {
+			r := &rig{t: t, m: jobmachine.New(j, "r"), now: sec(600)}
+			for range 2 { // before it is prepared, and once more after that
 				if test.node != 0 {
-					e.Basis.Pause = setting(max(test.node, -test.node), test.node > 0)
+					r.wants(jobstore.ToPause, setting(max(test.node, -test.node), test.node > 0))
 				}
 				if test.trigger > 0 {
-					e.Basis.Trigger = setting(test.trigger, true)
+					r.triggered(test.trigger)
 				}
-			}).work()
+				e := jobmachine.Prepared{Now: r.now, Basis: known(state)}
+				if withSetBack(&e); !r.m.IsPrepared() {
+					r.send(e)
+				}
+			}
+			r.work()
 			got := ""
 			for _, s := range r.started {
 				if got = "run"; s.Open.Slot.Manual {
@@ -258,12 +264,12 @@ func TestNext_CancelAfterASetBack(t *testing.T) {
 	state := stateOf(minutely(), 900)
 	state.Gaps = gaps(0, 840)
 	r := lead(t, minutely(), 959, state).work()
-	r.at(960).work().send(jobmachine.Set{Cancel: setting(960, true)})
+	r.at(960).work().wants(jobstore.ToCancel, setting(960, true))
 	first := r.work().canceled
 	r.returns().work()
 	r.at(630).send(jobmachine.Prepared{Now: r.now, Basis: jobstore.Basis{Known: true, Written: jobstore.Written{State: r.m.State()}, SetBack: time.Second}})
 	r.work().at(660).work().wantCanceled(first...)
-	r.send(jobmachine.Set{Cancel: setting(660, true)})
+	r.wants(jobstore.ToCancel, setting(660, true))
 	if r.work(); len(first) != 1 || len(r.canceled) != 2 {
 		t.Errorf("canceled %v, and after the set-back %v", first, r.canceled)
 	}

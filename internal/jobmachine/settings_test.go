@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/redlockfx/redlockfx/internal/jobmachine"
+	"github.com/redlockfx/redlockfx/internal/jobstore"
 )
 
 // A pause ends by itself, also while nobody leads. Ticks since its end have come; one at the very end runs.
@@ -13,8 +14,7 @@ func TestNext_APauseEndsByItself(t *testing.T) {
 	paused := setting(70, true)
 	paused.Until = sec(180)
 	r := lead(t, j, 61, stateOf(j, 60))
-	r.send(jobmachine.Set{Pause: paused})
-	r.at(71).work()
+	r.at(71).wants(jobstore.ToPause, paused).work()
 	if at, _ := r.m.Wake(); !at.Equal(sec(180)) {
 		t.Errorf("the job wakes at %v", at.Sub(day))
 	}
@@ -27,12 +27,12 @@ func TestNext_APauseEndsByItself(t *testing.T) {
 	state.Pause = paused
 	lead(t, j, 190, state).work().want("run 180s late") // nobody led when it ended
 	r = lead(t, j, 190, stateOf(j, 60))                 // and nobody had learned of it
-	r.send(jobmachine.Set{Pause: paused})
+	r.wants(jobstore.ToPause, paused)
 	r.work().want("run 180s late")
 
 	again := setting(250, true) // ticks between two pauses are recorded
 	r = lead(t, j, 260, state)
-	r.send(jobmachine.Set{Pause: again})
+	r.wants(jobstore.ToPause, again)
 	r.work().want("missed 240s (2 from 180s): the job was paused at " + sec(250).Format(time.DateTime))
 }
 
@@ -41,9 +41,9 @@ func TestNext_PausedTakeOversWaitAndTriggersDoNot(t *testing.T) {
 	j.AtLeastOnce = true
 	state := stateOf(j, 60)
 	state.Pause = setting(65, true)
-	r := lead(t, j, 70, state, withOpen(openAt(60, false)), withTrigger(68)).work().want("run manual 68s")
+	r := lead(t, j, 70, state, withOpen(openAt(60, false))).triggered(68).work().want("run manual 68s")
 	r.at(100).returns().work().want("ok manual 68s")
-	r.send(jobmachine.Set{Pause: setting(110, false)})
+	r.wants(jobstore.ToPause, setting(110, false))
 	r.at(110).work().want("run 60s attempt 7 late; interrupted 60s")
 
 	manual := openAt(60, true)

@@ -43,7 +43,7 @@ func TestNext_NothingIsWrittenBeforeTheRetry(t *testing.T) {
 	r := lead(t, j, 60, stateOf(j, 0))
 	r.due()
 	r.send(jobmachine.Failed{Now: r.now, Retry: sec(63)})
-	r.send(jobmachine.Set{Pause: setting(61, true)})
+	r.wants(jobstore.ToPause, setting(61, true))
 	if wake, _ := r.m.Wake(); !wake.Equal(sec(63)) {
 		t.Errorf("Wake is %v", wake.Sub(day))
 	}
@@ -187,8 +187,7 @@ func TestNext_ATickThatRunsEndsTheReasonOfThoseBefore(t *testing.T) {
 	j := minutely()
 	j.CatchUp.Window = 5 * time.Second
 	r := lead(t, j, 90, stateOf(j, 0)).work().want("missed 60s: nobody led")
-	r.send(jobmachine.Set{Trigger: setting(95, true)})
-	r.at(95).work().want("run manual 95s").at(96).returns().work()
+	r.at(95).triggered(95).work().want("run manual 95s").at(96).returns().work()
 	if got := r.m.State().NotRun; !got.Tick.Equal(sec(60)) || got.Reason != "nobody led" {
 		t.Errorf("after a manual run: %+v", got)
 	}

@@ -11,7 +11,13 @@ import (
 func (w *walk) isHit(o jobstore.Open) bool {
 	l := &w.leader
 	began := !o.Start.After(l.cancel.At()) || o.Waits() && o.Deaths > 0
-	return l.cancel != l.canceled && o.Canceled.IsZero() && began
+	return w.cancels() && o.Canceled.IsZero() && began
+}
+
+// cancels reports whether somebody asked to end runs, and no write has that.
+func (w *walk) cancels() bool {
+	state := w.m.State()
+	return w.leader.cancel.Version != 0 && !state.Has(jobstore.Request{Verb: jobstore.ToCancel, Setting: w.leader.cancel})
 }
 
 // judgeCanceled judges the runs that somebody asked to end.

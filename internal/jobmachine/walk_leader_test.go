@@ -22,26 +22,23 @@ func (w *walk) lead(process string) {
 	w.leader = leader{id: fmt.Sprintf("%05d:", w.token), process: process, token: w.token}
 	w.m, w.first, w.sent = jobmachine.New(w.job, w.leader.id), w.job, nil
 	if w.chance(90) {
+		w.learn() // it asks for requests before it writes
 		w.prepare(w.read())
 		return
 	}
+	w.learn()
 	w.replaceJob()
 	w.leader.prepares = w.now
 }
 
 // read returns the basis from the nodes that answer.
 func (w *walk) read() jobstore.Basis {
-	b := jobstore.Basis{
-		Known: w.nodes.known, Written: w.nodes.base, Pause: w.nodes.pause, Trigger: w.nodes.trigger, Floor: w.nodes.floor,
-	}
+	b := jobstore.Basis{Known: w.nodes.known, Written: w.nodes.base, Floor: w.nodes.floor}
 	b.Lost = !b.Known && w.lostAll
 	if n := len(w.nodes.kept); n > 0 {
 		if received := w.rng.IntN(n + 1); received < n {
 			b.Known, b.Written = true, w.nodes.kept[received]
 		}
-	}
-	if b.State.Pause.IsNewer(b.Pause) {
-		b.Pause = b.State.Pause
 	}
 	b.State = truncated(b.State)
 	return b
@@ -75,7 +72,6 @@ func (w *walk) prepare(b jobstore.Basis) {
 	if l.prepared.IsZero() {
 		l.prepared = w.now
 	}
-	l.pause, l.trigger = newer(l.pause, b.Pause), newer(l.trigger, b.Trigger)
 	w.judgePrepared(b, was)
 	if before := was.State(); b.State.Mark.Before(before.Mark) { // states that only some nodes had stored are dropped
 		l.mixed = w.now
@@ -129,7 +125,7 @@ func (w *walk) judgePrepared(b jobstore.Basis, before jobmachine.Machine) {
 }
 
 func newer(a, b jobstore.Setting) jobstore.Setting {
-	if b.IsNewer(a) {
+	if b.IsNewer(a.Mark) {
 		return b
 	}
 	return a
@@ -170,9 +166,9 @@ func (w *walk) due() {
 	w.judgeEnded(effects.Cancel)
 	settles := func(r jobmachine.Returned) bool { // a write that seemed to fail has its end, which is now reported
 		o := find(was.Open, r.ID)
-		return o == nil || o.Returned || o.Waits() || l.cancel != l.canceled
+		return o == nil || o.Returned || o.Waits() || w.cancels()
 	}
-	if (!l.behind || d.Urgent) && reflect.DeepEqual(was, effects.Write.State) && l.cancel == l.canceled && !slices.ContainsFunc(l.returned, settles) {
+	if (!l.behind || d.Urgent) && reflect.DeepEqual(was, effects.Write.State) && !slices.ContainsFunc(l.returned, settles) {
 		w.fail("a write changes nothing")
 	}
 	if w.logs {
@@ -183,7 +179,7 @@ func (w *walk) due() {
 	}
 	w.seq++
 	l.writing = &writeUnderWay{at: jobstore.At{Ballot: jobstore.Ballot(l.id), Seq: w.seq}, write: effects.Write, was: was, job: w.job, answer: w.now.Add(w.delay()), fresh: fresh, retries: map[string]int{},
-		settles: slices.Clone(l.returned), cancel: l.cancel}
+		settles: slices.Clone(l.returned)}
 	for _, o := range effects.Write.State.Open {
 		if o.Waits() && find(was.Open, o.ID) == nil { // kept
 			w.unstarted[o.ID] = l.id
@@ -216,18 +212,12 @@ func (w *walk) answer() {
 	if w.now.Before(w.bad) {
 		percent = 85
 	}
-	pause := w.nodes.pause
-	if p.write.Opens && pause.On && pause.IsNewer(p.write.State.Pause) {
-		w.refuse(p, pause)
-		return
-	}
 	if w.chance(percent) || p.write.State.Mark.After(w.now.Add(jobstore.Ahead)) {
 		w.failed(p)
 		return
 	}
 	effects := w.send(jobmachine.Stored{Now: w.now, At: p.at})
 	l.behind, l.floor, l.notBefore = false, time.Time{}, time.Time{}
-	l.canceled = p.cancel
 	w.store(p.written())
 	if !reflect.DeepEqual(w.m.State(), p.write.State) {
 		w.fail("what was stored is not what the machine holds")
@@ -242,17 +232,6 @@ func (w *walk) store(s jobstore.Written) {
 	}
 	w.nodes.known, w.nodes.base, w.nodes.kept, w.nodes.floor = true, s, nil, time.Time{}
 	w.nodes.pause = newer(w.nodes.pause, s.State.Pause)
-}
-
-// refuse makes the nodes refuse a write, because of a pause that its leader has not learned of.
-func (w *walk) refuse(p *writeUnderWay, pause jobstore.Setting) {
-	w.note("refused by a pause")
-	l := &w.leader
-	l.notBefore = w.now.Add(w.upTo(10 * time.Millisecond))
-	l.behind = true
-	w.send(jobmachine.Failed{Now: w.now, Retry: l.notBefore})
-	w.send(jobmachine.Set{Pause: pause})
-	l.pause = newer(l.pause, pause)
 }
 
 // failed makes a write reach no node, some nodes, or a majority whose answers are lost.

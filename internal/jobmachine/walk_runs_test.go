@@ -279,7 +279,7 @@ func (w *walk) judgeCancels(ids []string, is jobstore.State, d jobmachine.Due) {
 
 // isReplaced reports whether a tick or a trigger waits that came while a run was under way.
 func (w *walk) isReplaced(r *activeRun, is jobstore.State, d jobmachine.Due, now time.Time) bool {
-	if t := w.leader.trigger; t.On && t.At().After(is.Manual) && !t.At().Before(r.open.Start) {
+	if t := w.leader.trigger; t.At().After(is.Manual.At()) && !t.At().Before(r.open.Start) {
 		return true
 	}
 	if is.Pause.On {

@@ -1,6 +1,7 @@
 package jobmachine_test
 
 import (
+	"fmt"
 	"slices"
 	"time"
 
@@ -70,12 +71,18 @@ func (w *walk) next() (when time.Time, what func()) {
 	return when, what
 }
 
-// learn makes the leader learn the settings.
+// learn makes the leader learn of requests.
 func (w *walk) learn() {
 	l := &w.leader
 	l.learns = time.Time{}
-	l.pause, l.trigger = newer(l.pause, w.nodes.pause), newer(l.trigger, w.nodes.trigger)
-	w.send(jobmachine.Set{Pause: w.nodes.pause, Trigger: w.nodes.trigger})
+	l.pause, l.trigger, l.cancel = newer(l.pause, w.nodes.pause), newer(l.trigger, w.nodes.trigger), newer(l.cancel, w.nodes.cancel)
+	for verb, set := range map[jobstore.Verb]jobstore.Setting{
+		jobstore.ToPause: l.pause, jobstore.ToTrigger: l.trigger, jobstore.ToCancel: l.cancel,
+	} {
+		if set.Version != 0 {
+			w.send(jobmachine.Asked{Now: w.now, Request: jobstore.Request{Verb: verb, Setting: set}})
+		}
+	}
 }
 
 // disturb plays an event that is not due.
@@ -91,11 +98,11 @@ func (w *walk) disturb() {
 	case n < 40:
 		w.setPause()
 	case n < 52:
-		w.nodes.trigger = jobstore.Setting{Version: w.version(w.nodes.trigger), On: true, Tie: "aaaaaa"}
+		w.nodes.trigger.Mark = w.above(w.nodes.trigger.Mark, w.m.State().Manual)
 		w.set()
 	case n < 54:
-		l.cancel = jobstore.Setting{Version: w.version(l.cancel), On: true, Tie: "aaaaaa"}
-		w.send(jobmachine.Set{Cancel: l.cancel})
+		w.nodes.cancel.Mark = w.above(w.nodes.cancel.Mark, w.m.State().Canceled)
+		w.learn()
 	case n < 57:
 		l.behind = l.behind || !l.draining
 		w.send(jobmachine.Behind{})
@@ -123,13 +130,18 @@ func (w *walk) disturb() {
 	}
 }
 
-// version returns the version of a setting that replaces another one: the time of a node, whose clock may be ahead.
-func (w *walk) version(before jobstore.Setting) int64 {
+// above returns the mark of a new request, made by the clock of a node, which may be ahead.
+func (w *walk) above(before ...jobstore.Mark) jobstore.Mark {
 	at := w.now
 	if w.chance(20) {
 		at = at.Add(w.upTo(time.Second))
 	}
-	return max(at.UnixMicro(), before.Version+1)
+	w.ids++
+	m := jobstore.Mark{Version: at.UnixMicro(), ID: fmt.Sprintf("%06x", w.ids)}
+	for _, other := range before {
+		m.Version = max(m.Version, other.Version+1)
+	}
+	return m
 }
 
 func (w *walk) setPause() {
@@ -137,7 +149,7 @@ func (w *walk) setPause() {
 	if w.chance(10) {
 		on = !on
 	}
-	w.nodes.pause = jobstore.Setting{Version: w.version(w.nodes.pause), On: on, Tie: "aaaaaa"}
+	w.nodes.pause = jobstore.Setting{Mark: w.above(w.nodes.pause.Mark, w.m.State().Pause.Mark), On: on}
 	if on && w.chance(40) {
 		w.nodes.pause.Until = w.now.Add(w.upTo(10 * w.interval)).Truncate(time.Millisecond)
 	}
@@ -280,7 +292,7 @@ func (w *walk) lose() {
 		w.nodes.kept = nil
 	}
 	if w.chance(30) {
-		w.nodes.pause, w.nodes.trigger = w.nodes.base.State.Pause, jobstore.Setting{}
+		w.nodes.pause, w.nodes.trigger, w.nodes.cancel = w.nodes.base.State.Pause, jobstore.Setting{}, jobstore.Setting{}
 	}
 	w.nodes.floor = w.now.Add(jobstore.Ahead)
 	w.now = w.now.Add(w.upTo(3 * time.Second))

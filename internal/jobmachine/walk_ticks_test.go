@@ -18,7 +18,7 @@ type fate struct {
 
 func (j *judgment) judgeTrigger() {
 	t := j.leader.trigger
-	pending := t.On && t.At().After(j.was.Manual)
+	pending := t.At().After(j.was.Manual.At())
 	unknown := !t.At().After(j.leader.floor) && !j.leader.isNew
 	settled := 0
 	for _, o := range slices.Concat(j.fresh, j.supposed) {
@@ -51,8 +51,8 @@ func (j *judgment) judgeTrigger() {
 	switch {
 	case settled > 1:
 		j.fail("a trigger has two fates")
-	case settled == 1 && !j.is.Manual.Equal(t.At()):
-		j.fail("the manual mark is %s after the trigger of %s", at(j.is.Manual), at(t.At()))
+	case settled == 1 && j.is.Manual != t.Mark:
+		j.fail("the manual mark is %s after the trigger of %s", at(j.is.Manual.At()), at(t.At()))
 	case settled == 1 || !pending || !j.serves():
 	case j.due.Now.Sub(t.At()) > time.Hour:
 		j.fail("the trigger of %s has expired, but that is not reported", at(t.At()))

@@ -44,12 +44,14 @@ type walk struct {
 
 // nodes has the nodes' data.
 type nodes struct {
-	known          bool
-	base           jobstore.Written   // stored by a majority
-	kept           []jobstore.Written // stored by some nodes after base, the oldest first
-	earlier        []jobstore.Written // stored by majorities before base
-	pause, trigger jobstore.Setting
-	floor          time.Time // no tick up to here may be opened; zero: a majority has a state
+	known   bool
+	base    jobstore.Written   // stored by a majority
+	kept    []jobstore.Written // stored by some nodes after base, the oldest first
+	earlier []jobstore.Written // stored by majorities before base
+	pause   jobstore.Setting   // the newest request
+	trigger jobstore.Setting
+	cancel  jobstore.Setting
+	floor   time.Time // no tick up to here may be opened; zero: a majority has a state
 }
 
 // leader has what the present leader has done.
@@ -59,15 +61,14 @@ type leader struct {
 	token     uint64
 	draining  bool
 	removed   bool
-	ends      time.Time // the end of its term, if it drains
-	prepared  time.Time // for the first time
-	isNew     bool      // no node knew the job
-	floor     time.Time // the floor of the basis, until a write is stored
-	pause     jobstore.Setting
+	ends      time.Time        // the end of its term, if it drains
+	prepared  time.Time        // for the first time
+	isNew     bool             // no node knew the job
+	floor     time.Time        // the floor of the basis, until a write is stored
+	pause     jobstore.Setting // the newest request that it has learned of
 	trigger   jobstore.Setting
-	cancel    jobstore.Setting      // asked for
-	canceled  jobstore.Setting      // the newest that is stored
-	learns    time.Time             // when it learns of the settings; zero: it has
+	cancel    jobstore.Setting
+	learns    time.Time             // when it learns of requests; zero: it has
 	runs      []*activeRun          // under way
 	returned  []jobmachine.Returned // runs whose ends are not stored
 	spans     []period              // when runs were under way, including those of earlier leaders
@@ -90,9 +91,8 @@ type writeUnderWay struct {
 	job     *jobmachine.Job // the job when the write was made
 	answer  time.Time
 	settles []jobmachine.Returned
-	cancel  jobstore.Setting // it has
-	fresh   []jobstore.Open  // runs that it opens, or makes go on
-	retries map[string]int   // by ID, the attempts of those that go on
+	fresh   []jobstore.Open // runs that it opens, or makes go on
+	retries map[string]int  // by ID, the attempts of those that go on
 }
 
 func (p *writeUnderWay) written() jobstore.Written {
@@ -179,14 +179,13 @@ func (w *walk) wantNone(e jobmachine.Event, effects jobmachine.Effects) {
 func describe(e jobmachine.Event) string {
 	switch e := e.(type) {
 	case jobmachine.Prepared:
-		return fmt.Sprintf("prepared floor=%s known=%v pause=%v %s", at(e.Basis.Floor), e.Basis.Known,
-			e.Basis.Pause, text(e.Basis.State))
+		return fmt.Sprintf("prepared floor=%s known=%v %s", at(e.Basis.Floor), e.Basis.Known, text(e.Basis.State))
 	case jobmachine.Added:
 		return fmt.Sprintf("added %+v", *e.Job)
 	case jobmachine.Due:
 		return "due " + e.ID
-	case jobmachine.Set:
-		return fmt.Sprintf("set pause=%v %s trigger=%s", e.Pause.On, at(e.Pause.At()), at(e.Trigger.At()))
+	case jobmachine.Asked:
+		return fmt.Sprintf("asked %s on=%v %s", e.Request.Verb, e.Request.On, at(e.Request.At()))
 	case jobmachine.Failed:
 		return "failed, retry at " + at(e.Retry)
 	}
@@ -196,7 +195,7 @@ func describe(e jobmachine.Event) string {
 // text returns a state for people.
 func text(s jobstore.State) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "{mark=%s manual=%s plan=%s pause=%v %s missed=%d notrun=%s %q failures=%d removed=%v", at(s.Mark), at(s.Manual),
+	fmt.Fprintf(&b, "{mark=%s manual=%s plan=%s pause=%v %s missed=%d notrun=%s %q failures=%d removed=%v", at(s.Mark), at(s.Manual.At()),
 		s.Plan, s.Pause.On, at(s.Pause.At()), s.Missed, at(s.NotRun.Tick), s.NotRun.Reason, s.Failures, s.Removed)
 	for _, o := range s.Open {
 		fmt.Fprintf(&b, " open=%s for %s manual=%v attempt %d+%d since %s returned=%v", o.ID, at(o.Slot.At), o.Slot.Manual, o.Attempt,

@@ -156,8 +156,8 @@ func (j *judgment) judgeModes() {
 		if j.is.Plan != j.was.Plan {
 			j.fail("a leader that drains takes over another plan")
 		}
-		if j.writes {
-			j.judgeSettings()
+		if j.is.Pause != j.was.Pause {
+			j.fail("a leader that drains takes over a pause, which is for the next one")
 		}
 		return
 	case l.removed:
@@ -176,22 +176,15 @@ func (j *judgment) judgeModes() {
 		j.note("back")
 	}
 	j.judgeSettings()
-	if j.is.Since != j.was.Since || j.is.Mark.Before(j.was.Mark) || j.is.Manual.Before(j.was.Manual) {
+	if j.is.Since != j.was.Since || j.is.Mark.Before(j.was.Mark) || j.was.Manual.IsNewer(j.is.Manual) || j.was.Canceled.IsNewer(j.is.Canceled) {
 		j.fail("a mark went back")
 	}
 }
 
-// judgeSettings judges that the state has the settings, because the nodes may lose theirs.
+// judgeSettings judges that the state has the pause.
 func (j *judgment) judgeSettings() {
 	if j.is.Pause != j.ended(newer(j.was.Pause, j.leader.pause)) {
 		j.fail("the pause is %+v, known is %+v", j.is.Pause, j.leader.pause)
-	}
-	waits := j.leader.trigger
-	if !waits.On || !waits.At().After(j.is.Manual) {
-		waits = jobstore.Setting{}
-	}
-	if j.is.Trigger != waits {
-		j.fail("the trigger is %+v, known is %+v, settled up to %s", j.is.Trigger, j.leader.trigger, at(j.is.Manual))
 	}
 }
 

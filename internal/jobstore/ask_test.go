@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"reflect"
+	"slices"
 	"testing"
 	"time"
 
@@ -12,31 +12,78 @@ import (
 	"github.com/redlockfx/redlockfx/internal/testkit/want"
 )
 
-func TestPause_IsSeenByWhoeverPrepares(t *testing.T) {
+// held returns the requests that a majority may have for jobs that were written under a ballot.
+func held(p jobstore.Polled, written jobstore.Ballot) (all []jobstore.Task) {
+	for _, a := range p.Asked {
+		if r, _, ok := a.Held(written); ok {
+			all = append(all, jobstore.Task{Job: a.Job, Request: r})
+		}
+	}
+	return all
+}
+
+var (
+	pause   = jobstore.Request{Verb: jobstore.ToPause, Setting: jobstore.Setting{On: true, Origin: jobstore.Origin{By: "b c", From: "here"}}}
+	resume  = jobstore.Request{Verb: jobstore.ToPause}
+	trigger = jobstore.Request{Verb: jobstore.ToTrigger}
+	cancel  = jobstore.Request{Verb: jobstore.ToCancel}
+	rerun   = jobstore.Request{Verb: jobstore.ToRerun, Tick: time.UnixMilli(1_700_000_000_000).UTC()}
+)
+
+func TestAsk_LeavesARequestThatTheLeaderIsTold(t *testing.T) {
 	inBubble(t, 3, func(t *testing.T, c *cluster) {
 		a, b := c.writer("a"), c.writer("b")
 		a.mustPrepare(job)
-		_, err := b.Pause(t.Context(), job, jobstore.Origin{By: "b", From: "here"})
+		_, err := b.Ask(t.Context(), job, pause, nil)
 		want.Err(t, err, jobstore.ErrUnknown)
 		a.mustWrite(10 * time.Second)
 		time.Sleep(timeout)
-		paused, err := b.Pause(t.Context(), job, jobstore.Origin{By: "b c", From: "here"})
-		if err != nil || !paused.On || paused.By != "b c" {
-			t.Fatalf("%+v, %v", paused, err)
+		var last jobstore.Request
+		for _, r := range []jobstore.Request{pause, resume, trigger, cancel, rerun} {
+			asked, err := b.Ask(t.Context(), job, r, nil)
+			r.Mark = asked.Mark
+			if err != nil || asked != r || asked.Verb == last.Verb && !asked.IsNewer(last.Mark) {
+				t.Errorf("after %+v came %+v, %v", last, asked, err)
+			}
+			last = asked
+			time.Sleep(timeout)
+			p, err := a.Poll(t.Context(), a.ballot, false, false, nil, nil)
+			if err != nil || !slices.Contains(held(p, a.ballot), jobstore.Task{Job: job, Request: asked}) {
+				t.Errorf("of %+v Poll returns %+v, %v", asked, p, err)
+			}
 		}
-		resumed, err := a.Resume(t.Context(), job, jobstore.Origin{By: "a", From: "here"})
-		if err != nil || !resumed.IsNewer(paused) {
-			t.Errorf("after %+v came %+v, %v", paused, resumed, err)
+		past, err := b.Past(t.Context(), job)
+		if err != nil || len(past) != 5 || past[0] != last || past[4].By != "b c" {
+			t.Errorf("the requests were %+v, %v", past, err)
 		}
-		triggered, err := b.Trigger(t.Context(), job, jobstore.Origin{By: "b", From: "here"})
-		if err != nil {
-			t.Error(err)
+	})
+}
+
+func TestAsk_IsRefused(t *testing.T) {
+	inBubble(t, 1, func(t *testing.T, c *cluster) {
+		a := c.stored()
+		refusal := errors.New("it may not")
+		_, err := a.Ask(t.Context(), job, cancel, func(v *jobstore.View, now time.Time) error {
+			if v.Job != job || now.IsZero() {
+				t.Errorf("%+v at %v", v, now)
+			}
+			return refusal
+		})
+		want.Err(t, err, refusal)
+		if p, err := a.Poll(t.Context(), a.ballot, false, false, nil, nil); err != nil || len(p.Asked) > 0 {
+			t.Errorf("%+v, %v", p, err)
 		}
-		time.Sleep(timeout)
-		basis, err := b.Decide(b.mustPrepare(job), 0)
-		if err != nil || basis.Pause != resumed || basis.Trigger != triggered {
-			t.Errorf("it knows %+v, %v", basis, err)
+		for i := range 10_000 {
+			c.Node(0).HSet("{redlock}:requests:x", fmt.Sprint("p:", i), "x")
 		}
+		_, err = a.Ask(t.Context(), job, pause, nil)
+		want.Err(t, err, jobstore.ErrNoQuorum)
+		want.Text(t, err, "10000 requests wait")
+		if _, err := a.writeState(jobstore.State{Mark: c.Start, Removed: true}, false); err != nil {
+			t.Fatal(err)
+		}
+		_, err = a.Ask(t.Context(), job, trigger, nil)
+		want.Err(t, err, jobstore.ErrRemoved)
 	})
 }
 
@@ -47,20 +94,20 @@ func TestPause_OneNodeThatIsWrong(t *testing.T) {
 			inBubble(t, 3, func(t *testing.T, c *cluster) {
 				a := c.stored()
 				future := c.Start.Add(365 * 24 * time.Hour)
-				wrong := jobstore.Setting{Version: future.UnixMicro(), Tie: "ffffff", On: true, Origin: jobstore.Origin{By: "nobody"}}
+				wrong := settingAt(future, "ffffff")
 				c.Node(0).HSet("{redlock}:requests:x", "p:"+job, wrong.Text())
 				c.Offset(0, ahead)
 				if ahead == 0 {
 					a.links.Cut(2) // so that the wrong node is asked
 				}
-				for _, set := range []func(ctx context.Context, job string, origin jobstore.Origin) (jobstore.Setting, error){a.Pause, a.Resume} {
+				for _, r := range []jobstore.Request{pause, resume} {
 					time.Sleep(time.Second)
-					set, err := set(t.Context(), job, jobstore.Origin{By: "a", From: "here"})
+					set, err := a.Ask(t.Context(), job, r, nil)
 					if err != nil || set.At().After(time.Now()) {
 						t.Errorf("it is set at %v, %v", set.At(), err)
 					}
 					views, _, err := a.Views(t.Context(), job)
-					if err != nil || len(views) != 1 || views[0].Pause != set {
+					if err != nil || len(views) != 1 || views[0].Pause != set.Setting {
 						t.Errorf("it is %+v, and not %+v: %v", views, set, err)
 					}
 				}
@@ -76,7 +123,7 @@ func TestAsk_WhatIsCutShortHasNoResult(t *testing.T) {
 			return err
 		},
 		"poll": func(ctx context.Context, w *writer) error { // the third node would count as one that does not serve the leader
-			found, err := w.Poll(ctx, w.ballot, true, false, nil)
+			found, err := w.Poll(ctx, w.ballot, true, false, nil, nil)
 			if len(found.Serving) > 0 {
 				t.Errorf("nodes %v serve the leader", found.Serving)
 			}
@@ -86,8 +133,9 @@ func TestAsk_WhatIsCutShortHasNoResult(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			inBubble(t, 3, func(t *testing.T, c *cluster) {
 				a := c.stored()
-				wrong := jobstore.Setting{Version: time.Now().UnixMicro(), Tie: "ffffff", On: true, Origin: jobstore.Origin{By: "nobody"}}
+				wrong := settingAt(time.Now(), "ffffff")
 				c.Node(0).HSet("{redlock}:requests:x", "p:"+job, wrong.Text())
+				c.Node(0).HDel("{redlock}:jobs:x", job) // so two answers do not decide
 				a.links.Delay(timeout/2, 2)
 				ctx, cancel := context.WithTimeout(t.Context(), timeout/4)
 				defer cancel()
@@ -103,13 +151,13 @@ func TestTrigger_IsAboveTheRunsByHandBefore(t *testing.T) {
 	inBubble(t, 3, func(t *testing.T, c *cluster) {
 		a := c.writer("a")
 		a.mustPrepare(job)
-		manual := time.Now().Add(time.Second).Truncate(time.Microsecond)
+		manual := settingAt(time.Now().Add(time.Second), "00000a").Mark
 		if _, err := a.writeState(jobstore.State{Mark: c.Start, Manual: manual}, false); err != nil {
 			t.Fatal(err)
 		}
-		set, err := a.Trigger(t.Context(), job, jobstore.Origin{By: "a", From: "here"})
-		if err != nil || !set.At().After(manual) {
-			t.Errorf("the trigger is of %v, and those up to %v are settled: %v", set.At(), manual, err)
+		asked, err := a.Ask(t.Context(), job, trigger, nil)
+		if err != nil || !asked.At().After(manual.At()) {
+			t.Errorf("the trigger is of %v, and those up to %v are settled: %v", asked.At(), manual.At(), err)
 		}
 	})
 }
@@ -122,24 +170,19 @@ func TestPoll_ReturnsWhatIsAskedAndWhoLostIt(t *testing.T) {
 		time.Sleep(timeout)
 		poll := func(asked, unserved int) jobstore.Polled {
 			t.Helper()
-			p, err := a.Poll(t.Context(), a.ballot, false, false, nil)
-			if err != nil || len(p.Asked) != asked || len(p.Unserved) != unserved || p.Fenced != nil || p.Unsure {
+			p, err := a.Poll(t.Context(), a.ballot, false, false, nil, nil)
+			if err != nil || len(p.Asked) != asked || len(p.Unserved) != unserved || p.Fenced != nil {
 				t.Errorf("Poll returns %+v, %v", p, err)
 			}
 			return p
 		}
 		poll(0, 0)
 		for n, name := range []string{"x", "y"} {
-			set, err := b.Pause(t.Context(), name, jobstore.Origin{By: "b", From: "here"})
+			asked, err := b.Ask(t.Context(), name, pause, nil)
 			time.Sleep(timeout)
-			if p := poll(n+1, 0); err != nil || !reflect.DeepEqual(p.Asked[n], jobstore.Asked{Job: name, Pause: set}) {
+			if p := poll(n+1, 0); err != nil || held(p, a.ballot)[n] != (jobstore.Task{Job: name, Request: asked}) {
 				t.Errorf("%v, and Poll returns %+v", err, p)
 			}
-		}
-		set, err := b.Trigger(t.Context(), "x", jobstore.Origin{By: "b", From: "here"})
-		time.Sleep(timeout)
-		if p := poll(2, 0); err != nil || p.Asked[0].Trigger != set {
-			t.Errorf("%v, and Poll returns %+v", err, p)
 		}
 		c.Wipe(2)
 		poll(2, 1)
@@ -150,7 +193,7 @@ func TestPoll_ReturnsWhatIsAskedAndWhoLostIt(t *testing.T) {
 		time.Sleep(jobstore.Ahead + time.Second)
 		b.mustPrepare()
 		time.Sleep(timeout)
-		p, err := a.Poll(t.Context(), a.ballot, false, false, nil)
+		p, err := a.Poll(t.Context(), a.ballot, false, false, nil, nil)
 		want.Err(t, err, jobstore.ErrNoQuorum)
 		if p.Fenced == nil || p.Fenced.Header.Promised != b.ballot {
 			t.Errorf("after another ballot was promised, Poll returns %+v", p)
@@ -162,25 +205,80 @@ func TestPoll_ReturnsWhatIsAskedAndWhoLostIt(t *testing.T) {
 func TestPoll_ARequestInVainIsForgotten(t *testing.T) {
 	inBubble(t, 3, func(t *testing.T, c *cluster) {
 		a := c.stored()
-		set := jobstore.Setting{Version: time.Now().UnixMicro(), Tie: "00000a", On: true}
+		set := settingAt(time.Now(), "00000a")
 		c.Node(0).HSet("{redlock}:requests:x", "p:"+job, set.Text())
-		p, err := a.Poll(t.Context(), a.ballot, true, false, nil)
-		if err != nil || !p.Unsure || len(p.Vain) > 0 || len(p.Asked) > 0 {
-			t.Errorf("at first: %+v, %v", p, err)
+		poll := func(forget ...jobstore.Task) ([]jobstore.Request, bool) {
+			p, err := a.Poll(t.Context(), a.ballot, true, false, forget, nil)
+			if err != nil || len(p.Asked) > 1 || len(held(p, a.ballot)) > 0 {
+				t.Fatalf("%+v, %v", p, err)
+			}
+			if len(p.Asked) == 0 {
+				return nil, false
+			}
+			return p.Asked[0].Vain(jobstore.Mark{})
+		}
+		if vain, isUnsure := poll(); len(vain) > 0 || !isUnsure {
+			t.Errorf("at first: %+v, %v", vain, isUnsure)
 		}
 		time.Sleep(11 * time.Second)
-		p, err = a.Poll(t.Context(), a.ballot, true, false, nil)
-		if err != nil || p.Unsure || len(p.Vain) != 1 || len(p.Asked) > 0 {
-			t.Errorf("later: %+v, %v", p, err)
+		vain, isUnsure := poll()
+		if len(vain) != 1 || isUnsure {
+			t.Fatalf("later: %+v, %v", vain, isUnsure)
 		}
-		c.Node(0).HSet("{redlock}:requests:x", "t:"+job, set.Text()) // another one stays
-		if _, err = a.Poll(t.Context(), a.ballot, true, false, p.Vain); err != nil {
-			t.Error(err)
-		}
+		c.Node(0).HSet("{redlock}:requests:x", "t:"+job, settingAt(c.Start, "00000b").Text()) // another one stays
+		poll(jobstore.Task{Job: job, Request: vain[0]})
 		if fields, _ := c.Node(0).HKeys("{redlock}:requests:x"); len(fields) != 1 || fields[0] != "t:"+job {
 			t.Errorf("the node has %q", fields)
 		}
 	})
+}
+
+// A node that has lost a request gets it back. A newer one stays, and so does one with another ID than the one to forget.
+func TestPoll_KeepsAndForgets(t *testing.T) {
+	inBubble(t, 3, func(t *testing.T, c *cluster) {
+		a := c.stored()
+		set, newer := settingAt(c.Start, "00000a"), settingAt(c.Start.Add(time.Second), "00000b")
+		c.Node(0).HSet("{redlock}:requests:x", "p:"+job, set.Text())
+		c.Node(1).HSet("{redlock}:requests:x", "p:"+job, newer.Text())
+		p, err := a.Poll(t.Context(), a.ballot, true, false, nil, nil)
+		r, isLacking, ok := p.Asked[0].Held(a.ballot)
+		if err != nil || !ok || !isLacking || r.Setting != set {
+			t.Fatalf("%+v, %v, %v, %v", r, isLacking, ok, err)
+		}
+		task := []jobstore.Task{{Job: job, Request: r}}
+		p, err = a.Poll(t.Context(), a.ballot, true, false, nil, task)
+		if r, isLacking, ok := p.Asked[0].Held(a.ballot); err != nil || !ok || isLacking || r.Setting != set {
+			t.Errorf("%+v, %v, %v, %v", r, isLacking, ok, err)
+		}
+		if _, err = a.Poll(t.Context(), a.ballot, true, false, task, nil); err != nil {
+			t.Error(err)
+		}
+		for i, want := range []string{"", newer.Text(), ""} {
+			if got := c.Node(i).HGet("{redlock}:requests:x", "p:"+job); got != want {
+				t.Errorf("node %d has %q", i, got)
+			}
+		}
+	})
+}
+
+// The nodes' clocks were set back: a majority has the request from the future, and one node alone may have made it up.
+func TestPoll_ARequestFromTheFuture(t *testing.T) {
+	inBubble(t, 3, func(t *testing.T, c *cluster) {
+		a := c.stored()
+		set := settingAt(time.Now().Add(time.Hour), "00000a")
+		for nodes := range 3 {
+			c.Node(nodes).HSet("{redlock}:requests:x", "p:"+job, set.Text())
+			p, err := a.Poll(t.Context(), a.ballot, true, false, nil, nil)
+			if err != nil || len(held(p, a.ballot)) != min(nodes, 1) {
+				t.Errorf("on %d of 3 nodes: %+v, %v", nodes+1, p, err)
+			}
+		}
+	})
+}
+
+// settingAt returns a pause that was made at an instant.
+func settingAt(at time.Time, id string) jobstore.Setting {
+	return jobstore.Setting{Mark: jobstore.Mark{Version: at.UnixMicro(), ID: id}, On: true, Origin: jobstore.Origin{By: "nobody"}}
 }
 
 // One of three nodes does not answer, or has lost its data: a request that one of the others has may be on a majority.
@@ -189,44 +287,28 @@ func TestPoll_WhatAMajorityMayHaveIsAsked(t *testing.T) {
 		"does not answer": func(c *cluster, w *writer) { w.links.Cut(2) },
 		"lost its data": func(c *cluster, w *writer) {
 			c.Wipe(2)
-			time.Sleep(jobstore.Ahead + time.Second)
-			w.mustPrepare(job)
+			for range 2 { // the first one starts the node's incarnation, and the node serves the second one
+				time.Sleep(jobstore.Ahead + time.Second)
+				w.mustPrepare(job)
+			}
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			inBubble(t, 3, func(t *testing.T, c *cluster) {
 				a := c.stored()
-				set := jobstore.Setting{Version: time.Now().UnixMicro(), Tie: "00000a", On: true}
+				set := settingAt(time.Now(), "00000a")
 				c.Node(0).HSet("{redlock}:requests:x", "p:"+job, set.Text())
 				harm(c, a)
-				p, err := a.Poll(t.Context(), a.ballot, false, false, nil)
-				if err != nil || len(p.Asked) != 1 || p.Asked[0].Pause != set {
-					t.Errorf("%+v, %v", p, err)
+				p, err := a.Poll(t.Context(), a.ballot, false, false, nil, nil)
+				before := jobstore.NewBallot(0, c.Start)
+				if all := held(p, before); err != nil || len(all) != 1 || all[0].Setting != set {
+					t.Errorf("%+v, %v", all, err)
+				}
+				after := jobstore.NewBallot(0, set.At().Add(time.Second)) // its leader had asked a majority for the request
+				if all := held(p, after); err != nil || (len(all) == 1) != (name == "does not answer") {
+					t.Errorf("%+v, %v", all, err)
 				}
 			})
 		})
 	}
-}
-
-func TestAsk_IsRefusedIfTooManyWait(t *testing.T) {
-	inBubble(t, 1, func(t *testing.T, c *cluster) {
-		a := c.stored()
-		for i := range 10_000 {
-			c.Node(0).HSet("{redlock}:requests:x", fmt.Sprint("p:", i), "x")
-		}
-		_, err := a.Pause(t.Context(), job, jobstore.Origin{By: "b", From: "here"})
-		want.Err(t, err, jobstore.ErrNoQuorum)
-		want.Text(t, err, "10000 requests wait")
-	})
-}
-
-func TestAsk_ARemovedJobIsRefused(t *testing.T) {
-	inBubble(t, 3, func(t *testing.T, c *cluster) {
-		a := c.stored()
-		if _, err := a.writeState(jobstore.State{Mark: c.Start, Removed: true}, false); err != nil {
-			t.Fatal(err)
-		}
-		_, err := a.Trigger(t.Context(), job, jobstore.Origin{By: "b", From: "here"})
-		want.Err(t, err, jobstore.ErrRemoved)
-	})
 }

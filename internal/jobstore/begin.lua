@@ -77,32 +77,13 @@ local function believed(request)
   end
 end
 
--- requests returns what people want of jobs and their leader has not applied, from KEYS[3]: the pause of the i-th job at 2i-1, its
--- trigger at 2i. Usually there are none at all.
-local function requests(names)
-  if not names[1] or redis.call('HLEN', KEYS[3]) == 0 then
-    return {}
-  end
-  local fields = {}
-  for i, name in ipairs(names) do
-    fields[2 * i - 1], fields[2 * i] = 'p:' .. name, 't:' .. name
-  end
-  return redis.call('HMGET', KEYS[3], unpack(fields))
-end
-
--- report appends the item and the texts of a job, without malformed requests
-local function report(entry, pause, trigger)
-  local kind, set = 'n', 0
+-- report appends the item of a job, and its entry
+local function report(entry, more)
+  local kind = 'n'
   if entry then
     kind, texts[#texts + 1] = sub(entry, 1, 28) == tag and 'v' or 'o', entry
   end
-  if pause and tonumber(sub(pause, 1, 16)) then
-    set, texts[#texts + 1] = 1, pause
-  end
-  if trigger and tonumber(sub(trigger, 1, 16)) then
-    set, texts[#texts + 1] = set + 2, trigger
-  end
-  items[#items + 1] = kind .. set
+  items[#items + 1] = kind .. (more or 0)
 end
 
 if failed then

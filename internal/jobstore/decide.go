@@ -14,8 +14,6 @@ import (
 type Basis struct {
 	Known   bool // some node has a state
 	Written      // the chosen state
-	Pause   Setting
-	Trigger Setting
 	// Floor is zero if a majority vouches for the state. Otherwise no tick up to Floor may be opened: it may have started even if
 	// the state does not have it, because the nodes that knew it have lost their state.
 	Floor time.Time
@@ -30,7 +28,7 @@ type Basis struct {
 	// Empty is zero unless a majority does not know the job: these nodes know nothing from before Empty.
 	Empty time.Time
 	// SetBack is zero unless a majority has the job from the future: the nodes' clocks were set back. It is how far ahead of the
-	// clocks these nodes are at least. Times in the state and the settings may be in the future then.
+	// clocks these nodes are at least. Times in the state may be in the future then.
 	SetBack time.Duration
 }
 
@@ -38,14 +36,12 @@ type Basis struct {
 // be used.
 func (s *Store) Decide(promises []Promise, i int) (Basis, error) {
 	q := s.config.Quorum
-	now := newestTime(promises)
 	var b Basis
 	if b.SetBack = setBack(promises, i, q.Majority()); b.SetBack > 0 {
-		promises, now = believingAhead(promises, i, b.SetBack), now.Add(b.SetBack)
+		promises = believingAhead(promises, i, b.SetBack)
 	}
 	var failed []quorum.NodeError
 	var present []Found
-	var pauses, triggers votes
 	var began []time.Time // of nodes without the job
 	answered := 0
 	chosen := majorityOf(promises, i, q.Majority())
@@ -71,8 +67,6 @@ func (s *Store) Decide(promises []Promise, i int) (Basis, error) {
 			began = append(began, p.Began)
 		}
 		b.take(found)
-		pauses.add(found.Pause, found.State.Pause, p.Began, now)
-		triggers.add(found.Trigger, found.State.triggered(), p.Began, now)
 	}
 	if answered < q.Majority() {
 		short := quorum.Shortfall{Size: q.Size(), Need: q.Majority(), Got: answered, Nodes: failed}
@@ -89,20 +83,7 @@ func (s *Store) Decide(promises []Promise, i int) (Basis, error) {
 		b.Empty = began[len(began)-need]
 	}
 	b.Lost = b.Known && b.Empty.After(b.State.Since)
-	judged := b.At.Ballot.Time()
-	b.Pause = newest(pauses.holds(q, judged, now), b.State.Pause, now)
-	b.Trigger = newest(triggers.holds(q, judged, now), b.State.Trigger, now)
 	return b, nil
-}
-
-// newestTime returns the latest of the nodes' times.
-func newestTime(promises []Promise) (now time.Time) {
-	for _, p := range promises {
-		if p.Err == nil {
-			now = latest(now, p.Time)
-		}
-	}
-	return now
 }
 
 // majorityOf returns the state of the i-th job that a majority of the nodes has in its present incarnation, or nil if there is
@@ -192,11 +173,10 @@ func (b *Basis) Recall(v *View, now, until time.Time) bool {
 	if b.Known || b.Empty.IsZero() || isLater || !b.Deleted.Before(v.State.Mark) {
 		return false
 	}
-	if by := latest(latest(v.State.Mark, v.State.newest()), latest(taken, v.Pause.At())).Sub(now); by > Ahead {
+	if by := latest(latest(v.State.Mark, v.State.newest()), taken).Sub(now); by > Ahead {
 		b.SetBack, b.Floor = max(b.SetBack, by), latest(b.Floor, until)
 	}
 	b.Known, b.Lost, b.State = true, true, v.State
-	b.Pause = newest(newest(b.Pause, v.State.Pause, now.Add(b.SetBack)), v.Pause, now.Add(b.SetBack))
 	return true
 }
 
@@ -236,14 +216,6 @@ func (s *Store) Epoch(taken Ballot, promises []Promise) int {
 		epoch++
 	}
 	return epoch
-}
-
-// newest returns b if it is newer than a and not from the future, and otherwise a. A single node with a wrong clock must not decide.
-func newest(a, b Setting, now time.Time) Setting {
-	if b.IsNewer(a) && !b.At().After(now.Add(Ahead)) {
-		return b
-	}
-	return a
 }
 
 func latest(a, b time.Time) time.Time {

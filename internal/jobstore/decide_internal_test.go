@@ -57,43 +57,6 @@ func TestDecide(t *testing.T) {
 	}
 }
 
-// One of two nodes that had a request has stored it as applied, and deleted it. That state does not hold, since the others have the one
-// before.
-func TestDecide_ARequestOfAStateThatDoesNotHold(t *testing.T) {
-	at := func(second int) time.Time { return time.Date(2026, 1, 1, 0, 0, second, 0, time.UTC) }
-	set := Setting{Version: at(5).UnixMicro(), Tie: "00000a", On: true}
-	before := State{Mark: at(1)}
-	paused, triggered := before, before
-	paused.Pause, triggered.Manual = set, set.At()
-	s := New(Config{Quorum: quorum.New(make([]redis.UniversalClient, 3), make([]string, 3), quorum.Config{})})
-	for _, after := range []State{paused, triggered} {
-		node := func(seq int, state State, asked Setting) Promise {
-			f := Found{Kind: Present, Written: Written{At{"a", seq}, state}, text: state.Text(), Pause: asked, Trigger: asked}
-			return Promise{Time: at(9), Jobs: []Found{f}}
-		}
-		got, err := s.Decide([]Promise{node(2, after, Setting{}), node(1, before, set), node(1, before, Setting{})}, 0)
-		if err != nil || got.At.Seq != 1 || got.Pause != set && after.Pause == set || got.Trigger != set && after.Pause != set {
-			t.Errorf("%+v, %v", got, err)
-		}
-	}
-}
-
-func TestDecide_TheNewestSettingHolds(t *testing.T) {
-	old, set := Setting{Version: 5, Tie: "ffffff"}, Setting{Version: 6, Tie: "000000", On: true}
-	s := New(Config{Quorum: quorum.New(make([]redis.UniversalClient, 1), make([]string, 1), quorum.Config{})})
-	for name, f := range map[string]Found{
-		"of the node":     {Kind: Present, Pause: set, Written: Written{State: State{Pause: old}}},
-		"of the state":    {Kind: Present, Pause: old, Written: Written{State: State{Pause: set}}},
-		"of nobody else":  {Kind: None, Pause: set},
-		"of the same age": {Kind: Present, Pause: set, Written: Written{State: State{Pause: Setting{Version: 6}}}},
-	} {
-		got, err := s.Decide([]Promise{{Time: timeOf(1), Jobs: []Found{f}}}, 0)
-		if err != nil || got.Pause != set {
-			t.Errorf("%s: %+v, %v", name, got.Pause, err)
-		}
-	}
-}
-
 // A run that only a minority of the nodes knows has not started if a majority shows that it never will: the previous state is
 // chosen.
 func TestDecide_RunThatCannotHaveStarted(t *testing.T) {

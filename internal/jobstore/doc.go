@@ -37,8 +37,8 @@
 //     differs from a majority's state at the same position in the order of writes.
 //   - A state later than a majority's state. Ends of runs are the exception, since no other node may know them.
 //   - A request, unless the nodes that have it and those that did not answer may be a majority together. A node that may have lost it
-//     counts as one that did not answer, unless a leader has taken its ballot after the request was made: then that leader has asked
-//     a majority for it.
+//     counts as one that did not answer, unless the job was written under a ballot that was taken after the request was made: then
+//     the leader of that ballot has asked a majority for it.
 //
 // If a node has stored a later number than its leader has used, it gets all jobs again under a later ballot.
 //
@@ -49,15 +49,14 @@
 //
 // # What people want
 //
-// A pause, its end and a trigger are requests. Whoever wants one has a majority of nodes keep it, and publish it. The leader reads all
-// requests with each poll, and as soon as one is published. It applies a request in the state of the job, which only the leader
-// writes, and the nodes that store this state delete the request. So the state says what was applied. A new leader finds the requests
-// that no leader has applied when it prepares. If it goes on from an older state than a node has, that node still counts as having the
-// requests that it deleted with the newer one.
+// A pause, its end, a trigger, a rerun and a cancel are requests. Whoever wants one has a majority of nodes keep it, and publish it. The
+// leader reads all requests with a poll: before the first write under a ballot, from time to time, and as soon as one is published. It
+// applies a request in the state of the job, which only the leader writes. So the state says what was applied. When a majority has
+// stored that state, the leader tells the nodes to forget the request. If nodes have lost a request that waits, it gives it back to them.
 //
 // # Clocks that are set back
 //
-// If a majority has a job from the future, it stored that by clocks that have been set back since. The leader goes on from these
+// If a majority has a job or a request from the future, it stored that by clocks that have been set back since. The leader goes on from these
 // states ([Basis.SetBack]) and writes them again without times of the future. Ticks keep their names: State.Ran has those that may
 // have been opened and come again. If a job is deleted, the node keeps up to when its ticks may have been opened, as the mark of all
 // deleted jobs. A set-back does not lower it. It becomes the State.Ran of the next job that no node knows.

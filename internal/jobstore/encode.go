@@ -48,17 +48,17 @@ func (s *State) append(to []byte) []byte {
 	if !s.Reading.IsZero() {
 		w.word("reading", millis(s.Reading))
 	}
-	if !s.Manual.IsZero() {
-		w.word("manual", micros(s.Manual))
-	}
 	if s.Pause.Version != 0 {
 		w.word("pause", s.Pause.encode())
 	}
 	if s.All.Version != 0 {
 		w.word("all", s.All.encode())
 	}
-	if s.Trigger.Version != 0 {
-		w.word("trigger", s.Trigger.encode())
+	if s.Manual.Version != 0 {
+		w.word("manual", s.Manual.encode())
+	}
+	if s.Canceled.Version != 0 {
+		w.word("canceled", s.Canceled.encode())
 	}
 	if s.Missed != 0 {
 		w.word("missed", strconv.Itoa(s.Missed))
@@ -91,7 +91,7 @@ func (s *State) append(to []byte) []byte {
 		w.word("byhand", s.ByHand.encode())
 	}
 	for _, r := range s.Reruns {
-		w.word("rerun", fmt.Sprintf("%016d%s", r.Version, r.Tie), millis(r.Tick), escape(r.Outcome.encode()))
+		w.word("rerun", r.Mark.encode(), millis(r.Tick), escape(r.Outcome.encode()))
 	}
 	if s.Failures != 0 {
 		w.word("failures", strconv.Itoa(s.Failures))
@@ -128,14 +128,14 @@ func decodeState(text string) (State, error) {
 			s.Mark = v.millis()
 		case "reading":
 			s.Reading = v.millis()
-		case "manual":
-			s.Manual = v.micros()
 		case "pause":
 			s.Pause, v.err = decodeSetting(list)
 		case "all":
 			s.All, v.err = decodeSetting(list)
-		case "trigger":
-			s.Trigger, v.err = decodeSetting(list)
+		case "manual":
+			s.Manual, v.err = decodeMark(list)
+		case "canceled":
+			s.Canceled, v.err = decodeMark(list)
 		case "missed":
 			s.Missed = v.int()
 		case "notrun":
@@ -157,9 +157,7 @@ func decodeState(text string) (State, error) {
 		case "byhand":
 			s.ByHand = v.record()
 		case "rerun":
-			var r Rerun
-			r, v.err = decodeRerun(&v)
-			s.Reruns = append(s.Reruns, r)
+			s.Reruns = append(s.Reruns, v.rerun())
 		case "failures":
 			s.Failures = v.int()
 		case "removed":
@@ -211,48 +209,6 @@ func decodeRecord(text string) (Record, error) {
 		return Record{}, fmt.Errorf("a record of the job cannot be read: %.80q: %w", text, v.err)
 	}
 	return r, nil
-}
-
-// encode returns the text of a setting. The texts have the order of the settings' versions, since the scripts compare texts.
-func (s Setting) encode() string {
-	on := "0"
-	if s.On {
-		on = "1"
-	}
-	w := make(words, 0, 128)
-	w.list(fmt.Sprintf("%016d%s", s.Version, s.Tie), on, escape(s.By), escape(s.From), escape(s.Why), millis(s.Until))
-	return string(w)
-}
-
-const settingLen = 22 // length of a version and its tie-break
-
-func decodeSetting(text string) (Setting, error) {
-	if text == "" {
-		return Setting{}, nil
-	}
-	if len(text) <= settingLen || text[settingLen] != ',' {
-		return Setting{}, fmt.Errorf("the setting of the job cannot be read: %.80q", text)
-	}
-	v := values{left: text[:16] + text[settingLen:]}
-	s := Setting{Version: v.int64(), On: v.flag(), Tie: text[16:settingLen]}
-	s.Origin = Origin{By: v.text(), From: v.text(), Why: v.text(), Until: v.millis()}
-	return s, v.err
-}
-
-func decodeRerun(v *values) (r Rerun, err error) {
-	version := v.next()
-	if len(version) != settingLen {
-		return r, fmt.Errorf("the version %.80q of a rerun cannot be read", version)
-	}
-	r.Tie = version[16:]
-	if r.Version, err = strconv.ParseInt(version[:16], 10, 64); err != nil {
-		return r, err
-	}
-	r.Tick = v.millis()
-	if outcome := v.text(); outcome != "" && v.err == nil {
-		r.Outcome, v.err = decodeRecord(outcome)
-	}
-	return r, v.err
 }
 
 func (s Slot) encode() string {

@@ -19,8 +19,12 @@ func full(start time.Time) jobstore.State {
 	failed := ok
 	failed.State, failed.Err, failed.Attempt = jobstore.StateFailed, "it said: \"no\", and 100% = ü", 1
 	return jobstore.State{
-		Since: at(-time.Hour), Plan: "Europe/Vienna 0 3 * * *", Mark: at(time.Minute), Reading: at(time.Hour), Manual: at(time.Second),
-		Pause:  jobstore.Setting{Version: start.UnixMicro(), Tie: "0a1b2c", On: true, Origin: jobstore.Origin{By: "a person"}},
+		Since: at(-time.Hour), Plan: "Europe/Vienna 0 3 * * *", Mark: at(time.Minute), Reading: at(time.Hour),
+		Pause: settingAt(start, "0a1b2c"), All: settingAt(at(time.Second), "3d4e5f"),
+		Manual: settingAt(at(time.Minute), "0a1b2c").Mark, Canceled: settingAt(at(time.Hour), "ffffff").Mark,
+		Reruns: []jobstore.Rerun{
+			{Tick: at(0), Mark: settingAt(start, "00000a").Mark}, {Tick: at(time.Minute), Mark: settingAt(start, "00000b").Mark, Outcome: failed},
+		},
 		Missed: 12, NotRun: jobstore.NotRun{Tick: at(-time.Minute), Reason: "no leader from a to b"},
 		Open: []jobstore.Open{
 			{Slot: jobstore.Slot{At: at(time.Minute)}, ID: "cd", Attempt: 1, Tries: 4, Token: 1 << 52, Replica: "a", Start: at(time.Hour),

@@ -28,7 +28,11 @@ if header and floor > tonumber(sub(header, 60, 72)) then
   redis.call('HSET', jobs, '', sub(header, 1, 59) .. string.format('%013d', floor) .. sub(header, 73))
 end
 redis.call('HDEL', jobs, ARGV[4])
-redis.call('HDEL', KEYS[3], 'p:' .. ARGV[4], 't:' .. ARGV[4], 'c:' .. ARGV[4])
+for i, field in ipairs(redis.call('HGETALL', KEYS[3])) do
+  if i % 2 == 1 and sub(field, (string.find(field, ':', 1, true) or 0) + 1) == ARGV[4] then
+    redis.call('HDEL', KEYS[3], field)
+  end
+end
 redis.call('ZREM', KEYS[4], ARGV[4])
 redis.call('DEL', KEYS[5], KEYS[6])
 return answer()

@@ -19,8 +19,9 @@ type modelRules struct {
 	olderQuorum  bool // an older state is chosen only if a majority has it
 	olderPresent bool // and each of these nodes in its present incarnation
 	aboveAsked   bool // a node with a state above the prepared ballot does not count
-	pauseLearned bool // the leader's states have the newest setting on the nodes and in the state
-	pauseApplied bool // a node whose state has a setting counts as one that has it, also if that state is not chosen
+	pauseKept    bool // the leader's states have the setting of the state from which it goes on
+	pauseAsked   bool // a leader asks a majority for settings before its first write
+	pauseStored  bool // nodes forget a setting only when a majority has a state in which it is applied
 
 	// Rules of a leader.
 	startQuorum bool // a run starts only after a majority has acknowledged its write
@@ -51,7 +52,7 @@ const (
 var modelBreaches = map[modelBreach]string{
 	modelStartedTwice:   "two leaders have started the same tick for the first time",
 	modelAttemptTwice:   "two leaders have used the same attempt at a tick",
-	modelPauseUnknown:   "a new leader does not know a setting that was acknowledged before it asked",
+	modelPauseUnknown:   "a leader writes without a setting that was acknowledged before it led or asked",
 	modelPauseForgotten: "a leader does not name a setting that an earlier leader has written",
 	modelEndLost:        "a run whose end was acknowledged is reported as lost by a later leader",
 	modelRanAgain:       "a run whose end was acknowledged is run again by a later leader",
@@ -101,6 +102,9 @@ func (w *modelWorld) judgeStart(m *model, ballot int, bits uint16, s modelState)
 // its state.
 func (w *modelWorld) judgePause(m *model, ballot int, s modelState) {
 	l := &m.leaders[ballot-1]
+	if s.pause < l.before && !m.unset {
+		m.broken = modelPauseUnknown
+	}
 	l.named = max(l.named, s.pause)
 	for b := range m.leaders[:ballot-1] {
 		if s.pause < m.leaders[b].named && !s.stray {

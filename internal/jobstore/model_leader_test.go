@@ -93,36 +93,30 @@ func (w *modelWorld) adopt(m *model, b modelBasis, job int) modelState {
 // lead makes a ballot's leader lead, from a basis for each job.
 func (w *modelWorld) lead(m *model, ballot int, bases [modelJobs]modelBasis) {
 	l := &m.leaders[ballot-1]
-	l.phase = modelLeads
+	l.phase, l.before = modelLeads, m.set
 	for job := range w.jobs {
 		l.state[job] = w.adopt(m, bases[job], job)
 	}
-	if w.without.pauseLearned {
+	if w.without.pauseKept {
 		l.state[0].pause = 0
-	} else {
-		l.state[0].pause = max(l.state[0].pause, w.voted(m, ballot))
-	}
-	if l.state[0].pause < l.before && !m.unset {
-		m.broken = modelPauseUnknown
 	}
 	m.clear(ballot)
 }
 
-// voted returns the newest setting that may be on a majority, because enough of the answering nodes have it, or had it before a
-// newer one.
-func (w *modelWorld) voted(m *model, ballot int) uint8 {
+// learn makes a leader that a majority has answered go on from the newest setting that may be on a majority, because enough of the
+// answering nodes have it, or had it before a newer one.
+func (w *modelWorld) learn(m *model, ballot int) {
+	l := &m.leaders[ballot-1]
 	var set []uint8
 	for i := range m.columns {
-		if k := &m.columns[i].links[ballot-1]; k.received {
-			newest := k.pause
-			if !w.without.pauseApplied {
-				newest = max(newest, w.applied(m, k.jobs[0]))
-			}
-			set = append(set, newest)
+		if k := &m.columns[i].links[ballot-1]; k.polled {
+			set = append(set, k.pause)
+			k.polled, k.pause = false, 0
 		}
 	}
 	slices.Sort(set)
-	return set[min(len(set), modelMajority)-1]
+	l.asked = true
+	l.state[0].pause = max(l.state[0].pause, set[min(len(set), modelMajority)-1])
 }
 
 // applied returns the newest setting in the state of an entry.
@@ -137,6 +131,9 @@ func (w *modelWorld) applied(m *model, entry modelEntry) uint8 {
 func (w *modelWorld) nexts(m *model, ballot, job int) (all []modelState) {
 	l := &m.leaders[ballot-1]
 	s := l.state[job]
+	if w.settings > 0 && !l.asked && !w.without.pauseAsked {
+		return nil
+	}
 	if w.jobs > 1 {
 		all = append(all, modelState{}) // the write is about the other job only
 	}
@@ -218,5 +215,6 @@ func (m *model) goOn(ballot int) {
 	before := *old
 	*old = modelLeader{phase: modelOver, continues: before.continues, seq: before.seq, writes: before.writes}
 	before.continues, before.seq, before.done, before.writes = l.continues, 0, 0, l.writes
+	before.asked = false
 	*l = before
 }

@@ -81,9 +81,6 @@ func (w *modelWorld) store(n *modelNode, job int, at modelAt, state modelState) 
 	if !w.without.markAhead && !w.reaches(n, state.mark) {
 		return false
 	}
-	if job == 0 && n.pause <= state.pause {
-		n.pause = 0
-	}
 	n.jobs[job] = modelEntryOf(modelPresent, at)
 	return true
 }

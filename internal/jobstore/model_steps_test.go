@@ -13,6 +13,10 @@ func (w *modelWorld) steps(m *model, yield func(modelStep, model)) {
 		}
 		for i := range m.columns {
 			w.promises(m, ballot, i, yield)
+			if w.settings > 0 {
+				w.polls(m, ballot, i, yield)
+				w.forgets(m, ballot, i, yield)
+			}
 			for seq := 1; seq <= int(m.leaders[ballot-1].seq); seq++ {
 				w.stores(m, ballot, seq, i, yield)
 			}
@@ -51,24 +55,50 @@ func (w *modelWorld) promises(m *model, ballot, i int, yield func(modelStep, mod
 		}
 	}
 	step.unreceived = false
-	if !next.hasPromise(ballot) {
-		next.leaders[ballot-1].before = m.set
-	}
 	*k = modelLink{received: true, same: same}
 	if l.continues == 0 { // otherwise it asks for no jobs
-		k.floor, k.pause, k.jobs = n.floor, n.pause, n.jobs
+		k.floor, k.jobs = n.floor, n.jobs
 	}
 	yield(step, next)
 }
 
-// hasPromise reports whether a leader has received a promise.
-func (m *model) hasPromise(ballot int) bool {
+// polls makes a node answer a leader that asks for settings.
+func (w *modelWorld) polls(m *model, ballot, i int, yield func(modelStep, model)) {
+	l, k := &m.leaders[ballot-1], &m.columns[i].links[ballot-1]
+	if l.phase != modelLeads || l.asked || k.polled || int(m.columns[i].promised) > ballot {
+		return
+	}
+	next := *m
+	count := 1
 	for i := range m.columns {
-		if m.columns[i].links[ballot-1].received {
-			return true
+		count += int(modelBit(m.columns[i].links[ballot-1].polled))
+	}
+	if count == 1 {
+		next.leaders[ballot-1].before = m.set
+	}
+	next.columns[i].links[ballot-1].polled, next.columns[i].links[ballot-1].pause = true, m.columns[i].pause
+	yield(modelStep{event: modelPolls, ballot: ballot, node: i}, next)
+	if count >= modelMajority {
+		w.learn(&next, ballot)
+		yield(modelStep{event: modelLearns, ballot: ballot, node: i}, next)
+	}
+}
+
+// forgets makes a node forget a setting, because a leader tells it that the setting is applied, or that it was once it had applied it.
+func (w *modelWorld) forgets(m *model, ballot, i int, yield func(modelStep, model)) {
+	l, n := &m.leaders[ballot-1], &m.columns[i].modelNode
+	applied := l.named
+	if w.without.pauseStored {
+		for seq := range l.seq {
+			applied = max(applied, l.writes[seq][0].pause)
 		}
 	}
-	return false
+	if n.pause == 0 || n.pause > applied || int(n.promised) > ballot {
+		return
+	}
+	next := *m
+	next.columns[i].pause = 0
+	yield(modelStep{event: modelForgets, ballot: ballot, node: i}, next)
 }
 
 // decides makes a new leader go on from the states that the nodes returned.

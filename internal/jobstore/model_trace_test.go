@@ -29,6 +29,8 @@ const (
 	modelAsks
 	modelSets
 	modelLearns
+	modelPolls
+	modelForgets
 	modelEvents
 )
 
@@ -53,6 +55,8 @@ var modelEventNames = [modelEvents]string{
 	modelAsks:         "somebody wants setting N",
 	modelSets:         "has setting N",
 	modelLearns:       "ballot B learns of its setting",
+	modelPolls:        "tells ballot B its setting",
+	modelForgets:      "forgets the setting that ballot B has applied",
 }
 
 // modelStep is an event with its details.

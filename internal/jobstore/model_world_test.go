@@ -91,7 +91,7 @@ type modelNode struct {
 	floor    uint8 // the start of its incarnation + modelAhead; 0: long ago
 	promised uint8 // the largest ballot
 	kept     uint8 // the promise in older data that came back; 0 once the node has answered a prepare
-	pause    uint8 // the newest setting of the first job that is not applied; 0: none
+	pause    uint8 // the newest setting of the first job that is not forgotten; 0: none
 	acked    bool  // the person who makes the newest setting knows that the node has it
 	jobs     [modelJobs]modelEntry
 }
@@ -101,9 +101,10 @@ type modelLink struct {
 	received bool // a promise was received while the leader prepares; the next fields came with it
 	same     bool // the node's last promise was to the leader's earlier ballot, in the same incarnation
 	floor    uint8
-	pause    uint8
 	jobs     [modelJobs]modelEntry
 	acks     uint8 // acknowledgments of the leader's newest write: a bit for each job
+	polled   bool  // the leader asked for settings, and the node answered
+	pause    uint8 // its answer
 }
 
 // modelColumn is a node with what the leaders have received from it.
@@ -127,7 +128,8 @@ type modelLeader struct {
 	ended     uint8  // ticks whose end a majority has acknowledged: a bit for each
 	lost      uint8  // ticks that a majority has acknowledged as lost
 	named     uint8  // the newest setting in an acknowledged write
-	before    uint8  // the newest setting that a majority had acknowledged when the first promise was received
+	before    uint8  // the newest setting that a majority had acknowledged when it began to lead, and when it was told the first one
+	asked     bool   // a majority has answered
 	phase     modelPhase
 	continues uint8                 // the earlier ballot of the same process; 0: none
 	seq       uint8                 // number of its newest write; 0: it has written nothing

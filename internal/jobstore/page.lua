@@ -1,8 +1,8 @@
 -- page: returns what the server knows of named jobs, or of a page of all jobs, sorted by the bytes of their names
 -- KEYS     ..., hash of requests, names
 -- ARGV     ..., the last name of the previous page or '', names in a page, then the jobs' names; none for a page
--- returns  h and the number of µs since the start of the incarnation, header, and for each job an item and its texts as in prepare,
---          with the name before the texts
+-- returns  h and the number of µs since the start of the incarnation, header, and for each job an item as in prepare, with the number
+--          of its requests, and as texts its name, its entry if there is one, and the verb of each request with the request
 items[1], texts[1] = 'h' .. string.format('%d', now - (began or tonumber(marker))), header or ''
 local names, most = {}, tonumber(ARGV[5])
 if ARGV[6] then
@@ -13,9 +13,27 @@ else
   names = redis.call('ZRANGEBYLEX', KEYS[4], ARGV[4] == '' and '-' or '(' .. ARGV[4], '+', 'LIMIT', 0, most)
 end
 local found = names[1] and redis.call('HMGET', jobs, unpack(names)) or {}
-local set = requests(names)
-for i = 1, #names do
-  texts[#texts + 1] = names[i]
-  report(found[i], believed(set[2 * i - 1]), believed(set[2 * i]))
+
+-- what people want of the jobs and their leader has not applied yet: a pause or its end, and a trigger. Usually there is nothing at all.
+local verbs, asked, fields = {'p', 't'}, {}, {}
+if names[1] and redis.call('HLEN', KEYS[3]) > 0 then
+  for i, name in ipairs(names) do
+    fields[2 * i - 1], fields[2 * i] = 'p:' .. name, 't:' .. name
+  end
+  asked = redis.call('HMGET', KEYS[3], unpack(fields))
+end
+for i, name in ipairs(names) do
+  texts[#texts + 1] = name
+  local more = {}
+  for n, verb in ipairs(verbs) do
+    local request = believed(asked[2 * i - 2 + n])
+    if request then
+      more[#more + 1] = verb .. request
+    end
+  end
+  report(found[i], #more)
+  for _, request in ipairs(more) do
+    texts[#texts + 1] = request
+  end
 end
 return answer()

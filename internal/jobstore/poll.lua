@@ -1,7 +1,7 @@
 -- poll: returns whether the server still serves a leader, and what people want of its jobs
 -- KEYS     ..., names, hash of requests
--- ARGV     ..., ballot; 1 if the leader has written all of its jobs under it, else 0; then fields of requests and their texts, which
---          too few servers have: they are deleted
+-- ARGV     ..., ballot; 1 if the leader has written all of its jobs under it, else 0; then fields of requests, each with the ID of one
+--          to delete, or with one to keep
 -- returns  h, header, and c and twice the number of requests, with the field and the text of each
 --          or r, header: a larger ballot was promised; u: the server may have lost its state, or has lost the names; s: it serves
 --          only a larger ballot; each with the number of µs since the start of the incarnation
@@ -26,8 +26,11 @@ if sub(header, 33, 58) == ARGV[4] and (quiet() or sub(header, 91, 91) ~= ARGV[5]
 end
 items[1], texts[1] = 'h' .. age, header
 for i = 6, #ARGV, 2 do
-  if redis.call('HGET', KEYS[4], ARGV[i]) == ARGV[i + 1] then
+  local present, request = redis.call('HGET', KEYS[4], ARGV[i]) or '', ARGV[i + 1]
+  if sub(present, 17, 22) == request then
     redis.call('HDEL', KEYS[4], ARGV[i])
+  elseif #request > 22 and sub(believed(present) or '', 1, 22) < sub(request, 1, 22) then
+    redis.call('HSET', KEYS[4], ARGV[i], request)
   end
 end
 local asked = redis.call('HGETALL', KEYS[4])

@@ -39,17 +39,15 @@ const (
 type Found struct {
 	Kind Kind
 	Written
-	Err            error         // why it cannot be used
-	Ahead          time.Duration // how far something of it is ahead of the node's clock; not above zero: nothing is
-	Pause, Trigger Setting
+	Err   error         // why it cannot be used
+	Ahead time.Duration // how far something of it is ahead of the node's clock; not above zero: nothing is
 
 	text string // of the state
 }
 
 // Prepare asks the nodes to promise a ballot, and returns what each of them knows of the jobs, at most [MaxJobs]. It returns as soon
-// as a majority has the same state of each job in its present incarnation, without an open run, and the same requests. Otherwise it
-// waits for all nodes, or for the node timeout. A single node may know the end of a run, or show that a run has not started, or that
-// a request of another node was never made. The error says that no majority has promised: [ErrFenced] if larger ballots are the
+// as a majority has the same state of each job in its present incarnation, without an open run. Otherwise it waits for all
+// nodes, or for the node timeout. A single node may know the end of a run, or show that a run has not started. The error says that no majority has promised: [ErrFenced] if larger ballots are the
 // reason, otherwise [ErrNoQuorum]. If ctx ends first, the error is its cause.
 func (s *Store) Prepare(ctx context.Context, b Ballot, leader Leader, jobs []string) ([]Promise, error) {
 	args := append(slices.Clip(s.leading), string(b), leader.encode())
@@ -57,7 +55,7 @@ func (s *Store) Prepare(ctx context.Context, b Ballot, leader Leader, jobs []str
 		args = append(args, job)
 	}
 	q := s.config.Quorum
-	round, cause := quorum.Ask(ctx, q, newCall(prepareScript, s.keys(s.requestsKey()), args), func(answers []quorum.Answer[Promise]) bool {
+	round, cause := quorum.Ask(ctx, q, newCall(prepareScript, s.keys(), args), func(answers []quorum.Answer[Promise]) bool {
 		now, _ := agreed(answers, q.Majority(), q.Timeout())
 		return !now.IsZero() && isComplete(answers, len(jobs), q.Majority())
 	})
@@ -129,7 +127,7 @@ func isSettled(answers []quorum.Answer[Promise], i, need int) bool {
 		if same == 0 {
 			known = f
 		}
-		if f.At != known.At || f.text != known.text || f.Pause != known.Pause || f.Trigger != known.Trigger {
+		if f.At != known.At || f.text != known.text {
 			return false
 		}
 		same++
@@ -162,7 +160,7 @@ func readPrepared(r *quorum.Reply) (p Promise, err error) {
 		p.Floor = time.UnixMilli(ms).UTC()
 	}
 	for r.More() {
-		raw, err := readRaw(r)
+		raw, _, err := readRaw(r)
 		if err != nil {
 			return p, err
 		}
@@ -177,18 +175,19 @@ func readPrepared(r *quorum.Reply) (p Promise, err error) {
 
 // raw is what a node knows of a job, before the state is decoded.
 type raw struct {
-	kind           Kind
-	at             At
-	state          string
-	err            error // why it cannot be used
-	pause, trigger Setting
+	kind  Kind
+	at    At
+	state string
+	err   error     // why it cannot be used
+	asked []Request // requests that its leader may not have applied yet; only in a page
 }
 
-// readRaw reads one job's item and texts. The error says that the reply cannot be the script's.
-func readRaw(r *quorum.Reply) (f raw, err error) {
-	code, set, _, err := r.Item()
+// readRaw reads one job's item and its entry. The error says that the reply cannot be the script's. more is the number of texts that
+// follow.
+func readRaw(r *quorum.Reply) (f raw, more int64, err error) {
+	code, more, _, err := r.Item()
 	if err != nil {
-		return f, err
+		return f, more, err
 	}
 	switch code {
 	case 'n':
@@ -199,35 +198,18 @@ func readRaw(r *quorum.Reply) (f raw, err error) {
 		}
 		entry, err := r.Text()
 		if err != nil {
-			return f, err
+			return f, more, err
 		}
 		f.at, f.state, f.err = splitEntry(entry)
 	default:
-		return f, fmt.Errorf("unexpected item %q", code)
+		return f, more, fmt.Errorf("unexpected item %q", code)
 	}
-	if f.pause, err = f.setting(r, set&1 != 0); err != nil {
-		return f, err
-	}
-	f.trigger, err = f.setting(r, set&2 != 0)
-	return f, err
-}
-
-func (f *raw) setting(r *quorum.Reply, is bool) (Setting, error) {
-	if !is {
-		return Setting{}, nil
-	}
-	text, err := r.Text()
-	if err != nil {
-		return Setting{}, err
-	}
-	s, err := decodeSetting(text)
-	f.err = first(f.err, err)
-	return s, nil
+	return f, more, nil
 }
 
 // decode decodes the state. now is by the node's clock.
 func (f *raw) decode(now time.Time) Found {
-	found := Found{Kind: f.kind, Written: Written{At: f.at}, Err: f.err, Pause: f.pause, Trigger: f.trigger, text: f.state}
+	found := Found{Kind: f.kind, Written: Written{At: f.at}, Err: f.err, text: f.state}
 	if f.kind != None && f.err == nil {
 		found.State, found.Err = decodeState(f.state)
 	}
@@ -242,9 +224,8 @@ const (
 	tagLen     = 28
 	seqLen     = 8
 	markLen    = 13
-	versionLen = 16
 	recordsLen = 2
-	entryLen   = tagLen + ballotLen + seqLen + markLen + 2*versionLen + recordsLen
+	entryLen   = tagLen + ballotLen + seqLen + markLen + recordsLen
 )
 
 // maxRecords is the largest number of records in an entry. A node keeps fewer of a job, so that many would replace all of them.

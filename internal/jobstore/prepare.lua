@@ -1,8 +1,8 @@
 -- prepare: promises to serve no smaller ballot any more, and returns what the server knows of jobs
--- KEYS     ..., hash of requests
+-- KEYS     ...
 -- ARGV     ..., ballot, leader, then the jobs' names
 -- returns  p, the previous header, the floor, and for each job an item and its texts: v, the entry; o, an entry of an earlier
---          incarnation; n: there is no entry. The item's number is 1 if the pause follows, 2 for the trigger, 3 for both.
+--          incarnation; n: there is no entry
 --          or r, header: a larger ballot was promised; a: the ballot is ahead of the clock; s: the ballot is not far enough
 --          after the start of the incarnation; each with the number of µs since that start
 local ballot, leader = ARGV[4], ARGV[5]
@@ -41,8 +41,7 @@ for i = 6, #ARGV do
   names[i - 5] = ARGV[i]
 end
 local found = names[1] and redis.call('HMGET', jobs, unpack(names)) or {}
-local set = requests(names)
-for i = 1, #names do -- also requests of the future: if a majority has them, the clocks were set back
-  report(found[i], set[2 * i - 1], set[2 * i])
+for i = 1, #names do
+  report(found[i])
 end
 return answer()

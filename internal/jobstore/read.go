@@ -139,8 +139,11 @@ func readPage(r *quorum.Reply) (p page, err error) {
 		if err != nil {
 			return p, err
 		}
-		job, err := readRaw(r)
+		job, more, err := readRaw(r)
 		if err != nil {
+			return p, err
+		}
+		if job.asked, err = readRequests(r, more); err != nil {
 			return p, err
 		}
 		if last := len(p.names) - 1; last >= 0 && name <= p.names[last] || last+2 > MaxJobs {
@@ -149,6 +152,20 @@ func readPage(r *quorum.Reply) (p page, err error) {
 		p.names, p.jobs = append(p.names, name), append(p.jobs, job)
 	}
 	return p, nil
+}
+
+// readRequests reads requests for a job. It skips requests that cannot be decoded.
+func readRequests(r *quorum.Reply, n int64) (all []Request, err error) {
+	for range n {
+		text, err := r.Text()
+		if err != nil {
+			return nil, err
+		}
+		if request, err := decodeRequest(text); err == nil {
+			all = append(all, request)
+		}
+	}
+	return all, nil
 }
 
 // readHeader reads the first part of the replies of scripts that only read.

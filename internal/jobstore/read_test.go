@@ -137,14 +137,16 @@ func TestForget_LeavesNothing(t *testing.T) {
 		a.mustPrepare(job)
 		a.mustWrite(time.Since(c.Start) + time.Second)
 		mark := time.Now().Add(time.Second).Truncate(time.Millisecond)
-		if _, err := b.Pause(t.Context(), job, jobstore.Origin{By: "b", From: "here"}); err != nil {
-			t.Fatal(err)
+		for _, r := range []jobstore.Request{pause, trigger, cancel, rerun} {
+			if _, err := b.Ask(t.Context(), job, r, nil); err != nil {
+				t.Fatal(err)
+			}
 		}
 		want.Err(t, b.Forget(t.Context(), job, time.Minute), jobstore.ErrInUse)
 		b.mustPrepare("another")
 		time.Sleep(timeout)
 		want.Err(t, a.Forget(t.Context(), job, time.Minute), jobstore.ErrInUse) // b may have it too
-		if _, err := b.Poll(t.Context(), b.ballot, true, false, nil); err != nil {
+		if _, err := b.Poll(t.Context(), b.ballot, true, false, nil, nil); err != nil {
 			t.Fatal(err)
 		}
 		a.links.Cut(2)

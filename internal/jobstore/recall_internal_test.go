@@ -40,11 +40,10 @@ func TestRecall(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 			continue
 		}
-		v := &View{At: At{NewBallot(0, at(test.written)), 1}, State: State{Mark: at(test.mark)},
-			Pause: Setting{Version: at(15).UnixMicro(), On: true}}
+		v := &View{At: At{NewBallot(0, at(test.written)), 1}, State: State{Mark: at(test.mark)}}
 		got := b.Recall(v, at(60), at(99))
 		isAhead := max(test.written, test.mark) > 60
-		if got != test.recalled || b.Lost != test.lost || got && (!b.Pause.On || !b.State.Mark.Equal(at(test.mark)) || b.Floor.IsZero() ||
+		if got != test.recalled || b.Lost != test.lost || got && (!b.State.Mark.Equal(at(test.mark)) || b.Floor.IsZero() ||
 			isAhead != b.Floor.Equal(at(99)) || isAhead != (b.SetBack == 30*time.Minute)) {
 			t.Errorf("%s: %v, %+v", name, got, b)
 		}

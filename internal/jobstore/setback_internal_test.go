@@ -20,35 +20,22 @@ func TestDecide_StatesOfTheFuture(t *testing.T) {
 		f := raw{kind: Stale, at: At{ballot, seq}, state: string(text.append(nil))}
 		return Promise{Time: now, Began: now, Jobs: []Found{f.decode(now)}}
 	}
-	sets := func(hour int) Promise {
-		p := knows(0, 1)
-		f := raw{kind: Present, at: p.Jobs[0].At, state: p.Jobs[0].text}
-		f.pause = Setting{Version: start.Add(time.Duration(hour) * time.Hour).UnixMicro(), On: true}
-		p.Jobs[0] = f.decode(now)
-		return p
-	}
 	none := Promise{Time: now, Began: now, Jobs: []Found{{}}}
 	away := Promise{Err: quorum.ErrNoAnswer}
 	for name, test := range map[string]struct {
-		nodes  []Promise
-		back   time.Duration
-		mark   int // hours; -1: an error
-		paused bool
+		nodes []Promise
+		back  time.Duration
+		mark  int // hours; -1: an error
 	}{
-		"the only node":                 {[]Promise{knows(4, 1)}, 3 * time.Hour, 4, false},
-		"all":                           {[]Promise{knows(4, 1), knows(4, 1), knows(4, 1)}, 3 * time.Hour, 4, false},
-		"a majority, one is away":       {[]Promise{knows(4, 2), knows(3, 1), away}, 2 * time.Hour, 4, false},
-		"a majority":                    {[]Promise{knows(4, 2), knows(0, 1), knows(4, 2)}, 3 * time.Hour, 4, false},
-		"one is far ahead of the other": {[]Promise{knows(9000, 3), knows(2, 2), knows(0, 1)}, time.Hour, 2, false},
-		"one of three":                  {[]Promise{knows(4, 2), knows(0, 1), knows(0, 1)}, 0, 0, false},
-		"one of three, one is away":     {[]Promise{knows(4, 2), knows(0, 1), away}, 0, -1, false},
-		"one of three, two are new":     {[]Promise{knows(4, 2), none, none}, 0, 0, false},
-		"two of five":                   {[]Promise{knows(4, 2), knows(4, 2), knows(0, 1), away, away}, 0, -1, false},
-		"a pause of the only node":      {[]Promise{sets(4)}, 3 * time.Hour, 0, true},
-		"a pause of a majority":         {[]Promise{sets(4), sets(4), knows(0, 1)}, 3 * time.Hour, 0, true},
-		"a pause of one":                {[]Promise{sets(4), sets(0), sets(0)}, 0, 0, true},
-		"a pause of one, one is away":   {[]Promise{sets(4), knows(0, 1), away}, 0, 0, false},
-		"a pause and a state, of three": {[]Promise{sets(4), knows(4, 2), away}, 3 * time.Hour, 4, true},
+		"the only node":                 {[]Promise{knows(4, 1)}, 3 * time.Hour, 4},
+		"all":                           {[]Promise{knows(4, 1), knows(4, 1), knows(4, 1)}, 3 * time.Hour, 4},
+		"a majority, one is away":       {[]Promise{knows(4, 2), knows(3, 1), away}, 2 * time.Hour, 4},
+		"a majority":                    {[]Promise{knows(4, 2), knows(0, 1), knows(4, 2)}, 3 * time.Hour, 4},
+		"one is far ahead of the other": {[]Promise{knows(9000, 3), knows(2, 2), knows(0, 1)}, time.Hour, 2},
+		"one of three":                  {[]Promise{knows(4, 2), knows(0, 1), knows(0, 1)}, 0, 0},
+		"one of three, one is away":     {[]Promise{knows(4, 2), knows(0, 1), away}, 0, -1},
+		"one of three, two are new":     {[]Promise{knows(4, 2), none, none}, 0, 0},
+		"two of five":                   {[]Promise{knows(4, 2), knows(4, 2), knows(0, 1), away, away}, 0, -1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			n := len(test.nodes)
@@ -64,7 +51,7 @@ func TestDecide_StatesOfTheFuture(t *testing.T) {
 				return
 			}
 			mark := start.Add(time.Duration(test.mark) * time.Hour)
-			if err != nil || got.SetBack != test.back || got.Known && !got.State.Mark.Equal(mark) || got.Pause.On != test.paused {
+			if err != nil || got.SetBack != test.back || got.Known && !got.State.Mark.Equal(mark) {
 				t.Errorf("%+v, %v", got, err)
 			}
 		})

@@ -86,13 +86,12 @@ func TestHistory_NoneOfTheFarFuture(t *testing.T) {
 // would happen until then.
 func TestPrepare_AStateOfATimeToComeIsNotBelieved(t *testing.T) {
 	for name, spoil := range map[string]func(s *jobstore.State, at time.Time){
-		"since":   func(s *jobstore.State, at time.Time) { s.Since = at },
-		"manual":  func(s *jobstore.State, at time.Time) { s.Manual = at },
-		"lost":    func(s *jobstore.State, at time.Time) { s.Lost = at },
-		"not run": func(s *jobstore.State, at time.Time) { s.NotRun.Tick = at },
-		"pause": func(s *jobstore.State, at time.Time) {
-			s.Pause = jobstore.Setting{Version: at.UnixMicro(), Tie: "ffffff"}
-		},
+		"since":                func(s *jobstore.State, at time.Time) { s.Since = at },
+		"manual":               func(s *jobstore.State, at time.Time) { s.Manual = settingAt(at, "ffffff").Mark },
+		"cancel":               func(s *jobstore.State, at time.Time) { s.Canceled = settingAt(at, "ffffff").Mark },
+		"lost":                 func(s *jobstore.State, at time.Time) { s.Lost = at },
+		"not run":              func(s *jobstore.State, at time.Time) { s.NotRun.Tick = at },
+		"pause":                func(s *jobstore.State, at time.Time) { s.Pause = settingAt(at, "ffffff") },
 		"end of the last run":  func(s *jobstore.State, at time.Time) { s.Last.End = at },
 		"end of the last good": func(s *jobstore.State, at time.Time) { s.LastOK.End = at },
 	} {

@@ -11,10 +11,10 @@ type State struct {
 	Plan     string    // normalized spec and zone; a different plan has different ticks
 	Mark     time.Time // high-water mark: every tick up to here is settled or open
 	Reading  time.Time // local time of the job's zone, as a time in UTC: every tick up to it is settled or open; zero: unknown
-	Manual   time.Time // high-water mark of triggered runs
-	Pause    Setting   // the newest that the leader has learned of
-	All      Setting   // the newest pause of all jobs, or its end, that the leader has learned of
-	Trigger  Setting   // the newest that the leader has learned of, while its run waits
+	Pause    Setting   // the newest that is applied, or the newest end of a pause
+	All      Setting   // the same of all jobs
+	Manual   Mark      // the newest trigger that is applied: its run was opened or refused
+	Canceled Mark      // the newest request to end runs that is applied
 	Missed   int       // all missed ticks
 	NotRun   NotRun    // the newest tick that did not run; zero if a newer one was opened
 	Waits    string    // why ticks after the mark, or runs to repeat, wait; empty: as far as the leader knew, none did
@@ -23,7 +23,7 @@ type State struct {
 	Last     Record    // the newest run that has ended; its State is empty if there is none
 	LastOK   Record    // the newest that ended with StateOK
 	ByHand   Record    // the newest triggered run that has ended, or that did not take place
-	Reruns   []Rerun   // ticks that were asked to run again lately
+	Reruns   []Rerun   // requests to run ticks again that were applied lately
 	Failures int       // runs in a row that failed or were lost
 	Removed  bool      // the leader does not have the job any more
 	Lost     time.Time // when a leader found that a majority had lost the job; zero: never
@@ -67,16 +67,11 @@ func (s *State) check() error {
 func (s *State) newest() time.Time {
 	t := s.Pause.At()
 	for _, other := range []time.Time{
-		s.All.At(), s.Trigger.At(), s.Since, s.Manual, s.NotRun.Tick, s.Lost, s.Skipped.End, s.Last.End, s.LastOK.End, s.ByHand.End,
+		s.All.At(), s.Manual.At(), s.Canceled.At(), s.Since, s.NotRun.Tick, s.Lost, s.Skipped.End, s.Last.End, s.LastOK.End, s.ByHand.End,
 	} {
 		t = latest(t, other)
 	}
 	return t
-}
-
-// triggered stands for all triggers that the state has applied, or has itself.
-func (s *State) triggered() Setting {
-	return Setting{Version: max(s.Trigger.Version, s.Manual.UnixMicro(), 0), Tie: "~"}
 }
 
 // Slot identifies what a run is for: a tick, a trigger, or a tick that somebody wants to run again.
@@ -117,10 +112,10 @@ func (o Open) Record(state, err string, end time.Time) Record {
 	}
 }
 
-// Rerun is a request to run a tick again.
+// Rerun is an applied request to run a tick again.
 type Rerun struct {
 	Tick time.Time
-	Setting
+	Mark
 	Outcome Record // of its run; its State is empty until it has ended, or is known not to take place
 }
 
@@ -139,7 +134,8 @@ const (
 	StateSkipped = "skipped"
 	// StateCanceled is a run that somebody has ended.
 	StateCanceled = "canceled"
-	// StateInterrupted is a run whose process is gone, or that was cut off because its leader stopped or lost its lease. The next leader runs it again.
+	// StateInterrupted is a run whose process is gone, or that was cut off because its leader stopped or lost its lease. The next
+	// leader runs it again.
 	StateInterrupted = "interrupted"
 )
 
@@ -157,41 +153,4 @@ type Record struct {
 	Err     string
 	Ticks   int       // number of ticks, if the row is for a range; Slot is the last of them
 	From    time.Time // the first tick of the range
-}
-
-// Setting is a pause, its end, or a trigger.
-type Setting struct {
-	Version int64 // µs by the nodes' clocks, above every earlier one
-	On      bool
-	Origin
-	Tie string // six random hexadecimal digits, which order equal versions
-}
-
-// Origin says who made a setting, and why.
-type Origin struct {
-	By    string    // who made it, if given
-	From  string    // the replica on which it was made
-	Why   string    // the reason, if given
-	Until time.Time // when a pause ends by itself, in whole ms; zero: it does not
-}
-
-// At returns when the setting was made.
-func (s Setting) At() time.Time { return timeOf(s.Version) }
-
-// Holds reports whether a pause has begun and not ended.
-func (s Setting) Holds(now time.Time) bool {
-	return s.On && (s.Until.IsZero() || now.Before(s.Until))
-}
-
-// Who returns who made the setting, or on which replica somebody did.
-func (o Origin) Who() string {
-	if o.By == "" {
-		return fmt.Sprintf("somebody on %q", o.From)
-	}
-	return fmt.Sprintf("%q on %q", o.By, o.From)
-}
-
-// IsNewer reports whether s is newer than another setting.
-func (s Setting) IsNewer(than Setting) bool {
-	return s.Version > than.Version || s.Version == than.Version && s.Tie > than.Tie
 }

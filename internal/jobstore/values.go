@@ -105,6 +105,18 @@ func (v *values) record() Record {
 	return r
 }
 
+func (v *values) rerun() (r Rerun) {
+	var err error
+	r.Mark, err = decodeMark(v.next())
+	v.fail(err)
+	r.Tick = v.millis()
+	if outcome := v.text(); outcome != "" {
+		r.Outcome, err = decodeRecord(outcome)
+		v.fail(err)
+	}
+	return r
+}
+
 func (v *values) span(text string) time.Duration {
 	own := values{left: text}
 	us := own.int64()

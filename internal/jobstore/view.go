@@ -13,12 +13,13 @@ import (
 
 // View is what people see of a job.
 type View struct {
-	Job            string
-	At             At // of the state
-	State          State
-	Pause, Trigger Setting // of the state, or a newer request that the leader has not applied yet
-	Left           bool    // the leader has written all of its jobs, and not this one
-	Err            error   // why the state cannot be read; nil if it was read
+	Job     string
+	At      At // of the state
+	State   State
+	Pause   Setting // of the state, or a newer request that the leader has not applied yet
+	Trigger Setting // the newest that the leader has not applied yet
+	Left    bool    // the leader has written all of its jobs, and not this one
+	Err     error   // why the state cannot be read; nil if it was read
 }
 
 // Views returns those of the given jobs that are known, at most [MaxJobs], sorted by name. now is the time by the nodes' clocks. It waits
@@ -91,9 +92,14 @@ func viewOf(name string, all []jobAnswer, header Header) View {
 			break
 		}
 	}
-	v.Pause, v.Trigger = v.State.Pause, v.State.Trigger
+	v.Pause = v.State.Pause
 	for _, a := range all {
-		v.Pause, v.Trigger = newest(v.Pause, a.pause, a.page.now), newest(v.Trigger, a.trigger, a.page.now)
+		for _, r := range a.asked {
+			newest := map[Verb]*Setting{ToPause: &v.Pause, ToTrigger: &v.Trigger}[r.Verb]
+			if newest != nil && r.IsNewer(newest.Mark) && !v.State.Has(r) {
+				*newest = r.Setting
+			}
+		}
 	}
 	v.Left = header.Settled && v.At.Ballot < header.Promised
 	return v

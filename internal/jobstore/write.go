@@ -39,7 +39,7 @@ func (s *Store) Write(
 	}
 	from := len(s.runsKey("")) + 1
 	args := append(slices.Clip(s.leading), string(b), At{b, seq}.encode()[ballotLen:], from)
-	keys := s.keys(s.requestsKey(), s.namesKey())
+	keys := s.keys(s.namesKey())
 	errs = make([]error, len(writes))
 	var sent []int // indices of writes
 	for i, w := range writes {
@@ -110,8 +110,8 @@ func (*lateError) Unwrap() error { return ErrLate }
 // appendArgs appends the arguments of the script for one job.
 func (w *Write) appendArgs(args []any) []any {
 	ended := w.Ended[max(len(w.Ended)-maxRecords, 0):]
-	entry := fmt.Appendf(make([]byte, 0, 512), "%-*s%0*d%0*d%0*d%0*d", ballotLen+seqLen, w.Follows.encode(),
-		markLen, max(w.State.Mark.UnixMilli(), 0), versionLen, w.State.Pause.Version, versionLen, w.State.triggered().Version, recordsLen, len(ended))
+	entry := fmt.Appendf(make([]byte, 0, 512), "%-*s%0*d%0*d", ballotLen+seqLen, w.Follows.encode(),
+		markLen, max(w.State.Mark.UnixMilli(), 0), recordsLen, len(ended))
 	args = append(args, string(w.State.append(entry)))
 	for i := range ended {
 		args = append(args, ended[i].encode())

@@ -177,39 +177,6 @@ func TestWrite_ToANodeThatLostItsState(t *testing.T) {
 	})
 }
 
-// Requests wait on the nodes until the leader has stored a state that has them. Later ones stay.
-func TestWrite_DeletesTheRequestsThatItApplies(t *testing.T) {
-	inBubble(t, 3, func(t *testing.T, c *cluster) {
-		a := c.stored()
-		for _, kind := range []string{"p:", "t:"} {
-			set := jobstore.Setting{Version: c.Start.UnixMicro(), Tie: "00000a", On: true, Origin: jobstore.Origin{By: "a person"}}
-			apply := func(version int64) {
-				state := jobstore.State{Mark: c.Start.Add(10 * time.Second)}
-				if set.Version = version; kind == "p:" {
-					state.Pause = set
-				} else {
-					state.Manual = set.At()
-				}
-				if _, err := a.writeState(state, false); err != nil {
-					t.Fatal(err)
-				}
-			}
-			for i := range 3 {
-				c.Node(i).HSet("{redlock}:requests:x", kind+job, set.Text())
-			}
-			for _, earlier := range []int64{1, 0} {
-				apply(c.Start.UnixMicro() - earlier)
-				time.Sleep(timeout)
-				for i := range 3 {
-					if left := c.Node(i).HGet("{redlock}:requests:x", kind+job); (left != "") != (earlier == 1) {
-						t.Errorf("%d µs too early: node %d has the request %s%q", earlier, i, kind, left)
-					}
-				}
-			}
-		}
-	})
-}
-
 // The node has started another incarnation, in which it has promised nothing yet.
 func TestWrite_UnderABallotThatANodeCanHaveServedBefore(t *testing.T) {
 	inBubble(t, 3, func(t *testing.T, c *cluster) {

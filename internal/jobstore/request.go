@@ -1,0 +1,178 @@
+package jobstore
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Verb says what a request is for. The nodes store its text.
+type Verb string
+
+// The verbs.
+const (
+	ToPause    Verb = "p" // a pause of the job, or its end
+	ToPauseAll Verb = "a" // a pause of all jobs, or its end; the nodes keep it as a ToPause of [AllJobs]
+	ToTrigger  Verb = "t" // a run that is no tick's
+	ToRerun    Verb = "r" // another run of a tick
+	ToCancel   Verb = "c" // the end of the runs that began before
+)
+
+// Request is what somebody wants of a job.
+type Request struct {
+	Verb Verb
+	Tick time.Time // to run again, in whole ms; zero for other verbs
+	Setting
+}
+
+// Setting is a pause, or its end. A request with another verb uses only the mark and the origin.
+type Setting struct {
+	Mark
+	On bool
+	Origin
+}
+
+// Mark identifies a request, and orders those with one verb for one job.
+type Mark struct {
+	Version int64  // when it was made, in µs by the nodes' clocks, but above all earlier ones
+	ID      string // six random hexadecimal digits
+}
+
+// Origin says who made a request, and why.
+type Origin struct {
+	By    string    // who made it, if given
+	From  string    // the replica on which it was made
+	Why   string    // the reason, if given
+	Until time.Time // when a pause ends by itself, in whole ms; zero: it does not
+}
+
+// At returns when the request was made.
+func (m Mark) At() time.Time { return timeOf(m.Version) }
+
+// IsNewer reports whether m is newer than another mark.
+func (m Mark) IsNewer(than Mark) bool {
+	return m.Version > than.Version || m.Version == than.Version && m.ID > than.ID
+}
+
+// Covers reports whether a request is applied if the newest applied one is m. If the nodes' clocks were set back, that request may have
+// another version than on the nodes.
+func (m Mark) Covers(request Mark) bool { return m.ID == request.ID || !request.IsNewer(m) }
+
+// Holds reports whether a pause has begun and not ended.
+func (s Setting) Holds(now time.Time) bool {
+	return s.On && (s.Until.IsZero() || now.Before(s.Until))
+}
+
+// Who returns who made the request, or on which replica somebody did.
+func (o Origin) Who() string {
+	if o.By == "" {
+		return fmt.Sprintf("somebody on %q", o.From)
+	}
+	return fmt.Sprintf("%q on %q", o.By, o.From)
+}
+
+// Has reports whether the state has a request: it is applied.
+func (s *State) Has(r Request) bool { return s.applied(r).Covers(r.Mark) }
+
+// applied returns the newest applied request with a request's verb and tick.
+func (s *State) applied(r Request) Mark {
+	switch r.Verb {
+	case ToPause:
+		return s.Pause.Mark
+	case ToPauseAll:
+		return s.All.Mark
+	case ToTrigger:
+		return s.Manual
+	case ToCancel:
+		return s.Canceled
+	}
+	for _, other := range s.Reruns {
+		if other.Tick.Equal(r.Tick) {
+			return other.Mark
+		}
+	}
+	return Mark{}
+}
+
+// Present returns a request with the present time if it is from the future: the nodes' clocks were set back since it was made. It is
+// newer than what the state has.
+func (s *State) Present(r Request, now time.Time) Request {
+	if r.At().After(now.Add(Ahead)) {
+		r.Version = max(now.UnixMicro(), s.applied(r).Version+1)
+	}
+	return r
+}
+
+// field returns the field of the nodes' hash of requests in which a request for a job is.
+func (r Request) field(job string) string { return r.verb() + ":" + job }
+
+// verb returns the verb and the tick as a text, such as p, or r1700000000000/.
+func (r Request) verb() string {
+	if r.Verb == ToRerun {
+		return string(ToRerun) + millis(r.Tick) + "/"
+	}
+	return string(r.Verb)
+}
+
+// cutVerb reads a text that begins with a verb, and returns the rest of it.
+func cutVerb(text string) (r Request, rest string, err error) {
+	r.Verb, rest = Verb(text[:min(1, len(text))]), text[min(1, len(text)):]
+	switch r.Verb {
+	case ToPause, ToTrigger, ToCancel:
+		return r, rest, nil
+	case ToRerun:
+		tick, rest, ok := strings.Cut(rest, "/")
+		ms, err := strconv.ParseInt(tick, 10, 64)
+		if ok && err == nil && ms > 0 && ms <= maxNumber/1000 {
+			r.Tick = time.UnixMilli(ms).UTC()
+			return r, rest, nil
+		}
+	}
+	return r, "", fmt.Errorf("the verb of a request cannot be read: %.80q", text)
+}
+
+// decodeRequest decodes a verb with its setting.
+func decodeRequest(text string) (Request, error) {
+	r, setting, err := cutVerb(text)
+	if err != nil {
+		return r, err
+	}
+	r.Setting, err = decodeSetting(setting)
+	return r, err
+}
+
+// encode returns the text of a mark. The texts have the order of the marks, since the scripts compare texts.
+func (m Mark) encode() string { return fmt.Sprintf("%016d%s", m.Version, m.ID) }
+
+const markTextLen = 22
+
+func decodeMark(text string) (m Mark, err error) {
+	if len(text) != markTextLen {
+		return m, fmt.Errorf("the mark of a request cannot be read: %.80q", text)
+	}
+	v := values{left: text[:16]}
+	m = Mark{Version: v.int64(), ID: text[16:]}
+	return m, v.err
+}
+
+// encode returns the text of a setting, which begins with that of its mark.
+func (s Setting) encode() string {
+	on := "0"
+	if s.On {
+		on = "1"
+	}
+	w := make(words, 0, 128)
+	w.list(s.Mark.encode(), on, escape(s.By), escape(s.From), escape(s.Why), millis(s.Until))
+	return string(w)
+}
+
+func decodeSetting(text string) (s Setting, err error) {
+	v := values{left: text}
+	if s.Mark, err = decodeMark(v.next()); err != nil {
+		return Setting{}, err
+	}
+	s.On = v.flag()
+	s.Origin = Origin{By: v.text(), From: v.text(), Why: v.text(), Until: v.millis()}
+	return s, v.err
+}
