@@ -66,11 +66,11 @@ func TestOnLeader_SlowReturnAfterVoluntaryEnd(t *testing.T) {
 	}{
 		"shutdown": {func(p *candidate, _ *election.Term) { p.stop() }, election.ErrStopped},
 		"resign":   {func(_ *candidate, term *election.Term) { term.Resign(nil) }, election.ErrResigned},
-		"tenure":   {func(*candidate, *election.Term) { time.Sleep(ttl) }, election.ErrResigned},
+		"tenure":   {func(*candidate, *election.Term) { time.Sleep(ttl + ttl/5) }, election.ErrResigned},
 	} {
 		t.Run(name, func(t *testing.T) {
 			inBubble(t, 3, func(t *testing.T, c *cluster) {
-				a := c.replica("a", 3*ttl, election.WithDrainTimeout(10*ttl), election.WithMaxTenure(2*ttl, 0))
+				a := c.replica("a", 3*ttl, election.WithDrainTimeout(10*ttl), election.WithMaxTenure(2*ttl))
 				term := a.leads()
 				b := c.replica("b", 0)
 				time.Sleep(ttl)

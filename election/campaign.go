@@ -45,7 +45,7 @@ func (e *Elector) campaign(r *run) (*redlock.Lease, <-chan renewal, error) {
 			return nil, nil, fmt.Errorf("election: %q cannot lead any more: %w", e.name, err)
 		}
 		failures++
-		_ = retry.Sleep(r.stopping, e.config.backoff.After(failures)) // the loop checks stopping itself
+		_ = retry.Sleep(r.stopping, e.config.backoff().After(failures)) // the loop checks stopping itself
 	}
 	return nil, nil, nil
 }
@@ -54,12 +54,12 @@ func (e *Elector) campaign(r *run) (*redlock.Lease, <-chan renewal, error) {
 func (e *Elector) acquire(
 	ctx context.Context, attempted func(time.Duration, error), renewals chan<- renewal,
 ) (*redlock.Lease, error) {
-	return e.locker.Acquire(ctx, LockName(e.name), redlock.WithLeaseTTL(e.config.ttl),
+	return e.locker.Acquire(ctx, e.lock, redlock.WithLeaseTTL(e.config.ttl),
 		inside.Campaigning(inside.Campaign{
-			Value: e.config.announce, HeadStart: e.config.standby, Backoff: e.config.backoff, Attempted: attempted,
+			Value: e.config.announce, HeadStart: e.config.standby, Backoff: e.config.backoff(), Attempted: attempted,
 		}).(redlock.AcquireOption),
 		redlock.WithAutoExtend(redlock.Extension{
-			Every: e.config.every, Attempts: e.config.attempts,
+			Every: e.config.every,
 			Extended: func(attempts int, took time.Duration, err error) {
 				select {
 				case renewals <- renewal{attempts, took, err}:

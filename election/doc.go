@@ -66,7 +66,7 @@
 // After the callbacks have returned, the lease is released, the nodes notify the waiting processes, and one of them leads
 // within milliseconds. After a crash they wait until the lease has run out, and up to 20 ms more. A follower waits in one
 // Acquire and costs the nodes next to nothing. A process that only wants to know who leads need not campaign:
-// [Elector.Leader], [Elector.Observe]. Package termlog keeps a record of past leaders, for people.
+// [Elector.Leader], [Elector.OnNewLeader]. Package termlog keeps a record of past leaders, for people.
 //
 // # Two contexts
 //

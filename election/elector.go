@@ -21,6 +21,7 @@ type Elector struct {
 	locker *redlock.Locker
 	parts  inside.Parts // of the Locker
 	name   string
+	lock   string // its name
 	config config
 	log    *zap.Logger
 
@@ -53,8 +54,8 @@ func New(locker *redlock.Locker, name string, opts ...Option) (*Elector, error) 
 	}
 	log := c.log.With(zap.String("election", name), zap.String("candidate", c.id))
 	e := &Elector{
-		locker: locker, parts: inside.Of(locker), name: name, config: c, idle: make(chan struct{}), hasWork: make(chan struct{}),
-		log: log.WithOptions(zap.AddStacktrace(noStack)),
+		locker: locker, parts: inside.Of(locker), name: name, lock: inside.ElectionLock(name), config: c,
+		idle: make(chan struct{}), hasWork: make(chan struct{}), log: log.WithOptions(zap.AddStacktrace(noStack)),
 	}
 	close(e.idle)
 	for _, fn := range c.callbacks {
@@ -65,11 +66,6 @@ func New(locker *redlock.Locker, name string, opts ...Option) (*Elector, error) 
 
 // noStack is above all levels: the stack of a log call in this library tells an operator nothing.
 const noStack = zapcore.FatalLevel + 1
-
-// LockName returns the name of an election's lock. Its prefix keeps it apart from the application's own locks.
-func LockName(election string) string { return lockPrefix + election }
-
-const lockPrefix = "election:"
 
 // Name returns the election's name.
 func (e *Elector) Name() string { return e.name }

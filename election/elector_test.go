@@ -29,34 +29,32 @@ func TestNew_NamesEveryProblemAtOnce(t *testing.T) {
 			},
 			"zeros": {
 				"x", []election.Option{
-					election.WithTTL(0), election.WithRenewal(0, -1),
-					election.WithBackoff(0, 0), election.WithStopMargin(0),
+					election.WithTTL(0), election.WithRenewal(0), election.WithStopMargin(0),
 					election.WithDrainTimeout(-1), election.OnLeader(nil),
 				},
 				[]string{
 					"ttl 0s must be at least 100ms", "renew every 0s must be above node timeout 200ms",
-					"attempts -1", "backoff must have 0 < shortest <= longest, got 0s and 0s", "stop margin 0s must be above 0",
+					"stop margin 0s must be above 0",
 					"drain timeout -1ns", "callback 1 of 1 is nil",
 				},
 			},
 			"giving up": {
 				"x", []election.Option{
 					election.WithCooldown(-1), election.WithStandby(-1),
-					election.WithMaxTenure(10*time.Second, 20*time.Second),
+					election.WithMaxTenure(11 * time.Second),
 				},
 				[]string{
-					"cooldown -1ns must not", "standby -1ns must not", "max tenure 10s must be above ttl 10s",
-					"jitter 20s must be within 0 and max tenure 10s",
+					"cooldown -1ns must not", "standby -1ns must not", "max tenure 11s less a tenth must be above ttl 10s",
 				},
 			},
 			"forever": {
 				"x", []election.Option{
 					election.WithCooldown(math.MaxInt64), election.WithStandby(math.MaxInt64),
-					election.WithMaxTenure(math.MaxInt64, math.MaxInt64-1), election.WithStopMargin(math.MaxInt64),
+					election.WithMaxTenure(math.MaxInt64), election.WithStopMargin(math.MaxInt64),
 				},
 				[]string{
 					"cooldown 2562047h47m16.854775807s must be at most", "standby 2562047h47m16.854775807s must be at most",
-					"max tenure 2562047h47m16.854775807s must be at most", "less jitter",
+					"max tenure 2562047h47m16.854775807s must be at most",
 					"stop margin 2562047h47m16.854775807s + renew every",
 				},
 			},
@@ -69,17 +67,17 @@ func TestNew_NamesEveryProblemAtOnce(t *testing.T) {
 			},
 			"sum": {
 				"x", []election.Option{
-					election.WithStopMargin(4 * time.Second), election.WithRenewal(7*time.Second, 1),
+					election.WithStopMargin(4 * time.Second), election.WithRenewal(7 * time.Second),
 				},
 				[]string{"stop margin 4s + renew every 7s + drift 102ms must stay below ttl 10s"},
 			},
 			"renewal beyond any sum": {
-				"x", []election.Option{election.WithRenewal(math.MaxInt64, 1)},
+				"x", []election.Option{election.WithRenewal(math.MaxInt64)},
 				[]string{"renew every 2562047h47m16.854775807s + drift"},
 			},
-			"too much jitter": {
-				"x", []election.Option{election.WithMaxTenure(time.Minute, time.Minute-1)},
-				[]string{"max tenure 1m0s less jitter 59.999999999s must be above ttl 10s"},
+			"no time to lead": {
+				"x", []election.Option{election.WithStopMargin(8 * time.Second), election.WithRenewal(time.Second)},
+				[]string{"stop margin 8s leaves no time to lead"},
 			},
 			"too long": {
 				"x", []election.Option{election.WithTTL(time.Minute)},
@@ -100,9 +98,6 @@ func TestNew_NamesEveryProblemAtOnce(t *testing.T) {
 				t.Error("a nil callback was accepted")
 			}
 		}()
-		drifting, _ := c.Locker(redlock.WithDrift(0.2))
-		_, err := election.New(drifting, "x", election.WithStopMargin(6500*time.Millisecond), election.WithRenewal(time.Second, 3))
-		want.Text(t, err, "stop margin 6.5s leaves no time to lead")
 		c.candidate("b").OnLeader(nil) // panics
 	})
 }

@@ -3,8 +3,8 @@ package election
 import "time"
 
 // Hooks report what an Elector does, for metrics and traces. Any may be nil. They are called in the order in which things happen,
-// never under a lock, on the goroutine of Run; Observed and Problem have their own goroutines. A hook that blocks holds up the elector, but never
-// the end of a term's contexts. Hooks may call any method. A call that waits for the hook itself, such as Shutdown, ends with an
+// never under a lock, on the goroutine of Run; Problem has its own goroutine. A hook that blocks holds up the elector, but never the
+// end of a term's contexts. Hooks may call any method. A call that waits for the hook itself, such as Shutdown, ends with an
 // error after the TTL; with [Term.Context] it does at once.
 type Hooks struct {
 	// Elected is called when this process has won, before its callbacks start.
@@ -19,8 +19,6 @@ type Hooks struct {
 	Renewed func(t *Term, attempts int, took time.Duration, err error)
 	// Attempt is called after each attempt to win; err is nil for the one that won.
 	Attempt func(took time.Duration, err error)
-	// Observed is called at the start and whenever the leader changes, including to this process or to nobody.
-	Observed func(Leader)
 	// Problem is called when a problem is logged, on a goroutine of its own: see [Elector.Problems].
 	Problem func(Problem)
 }
@@ -64,14 +62,6 @@ func (all hooks) attempt(took time.Duration, err error) {
 	for _, h := range all {
 		if h.Attempt != nil {
 			h.Attempt(took, err)
-		}
-	}
-}
-
-func (all hooks) observed(l Leader) {
-	for _, h := range all {
-		if h.Observed != nil {
-			h.Observed(l)
 		}
 	}
 }

@@ -27,7 +27,6 @@ func TestWithHooks_CallsAllInOrder(t *testing.T) {
 	c.hooks.drained(nil, 0, false)
 	c.hooks.renewed(nil, renewal{})
 	c.hooks.attempt(0, nil)
-	c.hooks.observed(Leader{})
 	c.hooks.problem(Problem{})
 	for field := range reflect.TypeFor[Hooks]().Fields() {
 		want = append(want, field.Name+" 1", field.Name+" 2")

@@ -42,7 +42,7 @@ func (r *recorder) hooks(p func() *candidate) election.Hooks {
 		ctx, enough := context.WithCancel(context.Background())
 		enough() // otherwise a hung node would block the hook
 		_, _ = e.Leader(ctx)
-		<-e.Observe(ctx)
+		e.OnNewLeader(func(election.Leader) {})()
 	}
 	return election.Hooks{
 		Elected: func(t *election.Term) { callAll(); r.add("elected, valid %v", t.Valid()) },

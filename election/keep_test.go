@@ -72,7 +72,7 @@ func TestKeep_ContextIsDoneTheMarginBeforeTheLeaseExpires(t *testing.T) {
 
 func TestKeep_RenewalAttemptsAreBounded(t *testing.T) {
 	inBubble(t, 1, func(t *testing.T, c *cluster) {
-		p := c.candidate("a", election.WithRenewal(every, 4)).run()
+		p := c.candidate("a", election.WithRenewal(every)).run()
 		term := p.leads()
 		time.Sleep(every / 2)
 		won := c.Requests(0)
@@ -90,8 +90,8 @@ func TestKeep_RenewalAttemptsAreBounded(t *testing.T) {
 		})
 		// There are two renewals between the last successful one and the stop deadline.
 		time.Sleep(time.Until(term.Deadline()) - time.Millisecond)
-		if got := asked.Load(); got < 5 || got > 8 {
-			t.Errorf("%d attempts of two renewals, want four each, except after the stop deadline", got)
+		if got := asked.Load(); got < 4 || got > 6 {
+			t.Errorf("%d attempts of two renewals, want three each, except after the stop deadline", got)
 		}
 	})
 }

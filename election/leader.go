@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/redlockfx/redlockfx/internal/inside"
 	"github.com/redlockfx/redlockfx/redlock"
 )
 
@@ -33,7 +34,7 @@ func (c config) announce() string {
 // returns. The error is [ErrNoLeader] if no majority of nodes names a leader. Any other error says that too few nodes
 // answered.
 func (e *Elector) Leader(ctx context.Context) (Leader, error) {
-	h, err := e.locker.Holder(ctx, LockName(e.name))
+	h, err := e.locker.Holder(ctx, e.lock)
 	if errors.Is(err, redlock.ErrVacant) {
 		return Leader{}, fmt.Errorf("%w: %w", ErrNoLeader, err)
 	}
@@ -43,29 +44,12 @@ func (e *Elector) Leader(ctx context.Context) (Leader, error) {
 	return leaderOf(h), nil
 }
 
-// Observe returns a channel that receives who leads: at once, and each time that changes. The channel is closed when ctx is done or
-// the Locker is closed. The zero Leader means that nobody leads. A receiver may be slow: a newer value replaces one that was not
-// received. This process need not campaign; nothing is written to the nodes.
-func (e *Elector) Observe(ctx context.Context) <-chan Leader {
-	leaders := make(chan Leader, 1)
-	go func() { // ends with ctx, and then closes the channel
-		defer close(leaders)
-		_ = e.locker.Watch(ctx, LockName(e.name), func(h redlock.Holder) {
-			select {
-			case <-leaders:
-			default:
-			}
-			leaders <- leaderOf(h) // nobody else sends
-		})
-	}()
-	return leaders
-}
-
-// observe calls the hook Observed until ctx is done.
-func (e *Elector) observe(ctx context.Context) {
-	for leader := range e.Observe(ctx) {
-		e.config.hooks.observed(leader)
-	}
+// OnNewLeader calls fn with who leads: at once, and each time that changes. The zero Leader means that nobody leads. The calls come
+// one after the other on their own goroutine; if fn blocks, it misses all changes meanwhile but the last. No call starts after stop
+// or [redlock.Locker.Close] has returned; one under way may still be running. This process need not campaign; nothing is written to
+// the nodes.
+func (e *Elector) OnNewLeader(fn func(Leader)) (stop func()) {
+	return e.parts.OnHolder(e.lock, func(h inside.Holder) { fn(leaderOf(redlock.Holder(h))) })
 }
 
 func leaderOf(h redlock.Holder) Leader {

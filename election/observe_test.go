@@ -1,9 +1,7 @@
 package election_test
 
 import (
-	"context"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/redlockfx/redlockfx/election"
@@ -14,10 +12,7 @@ import (
 func next(t *testing.T, leaders <-chan election.Leader, d time.Duration) election.Leader {
 	t.Helper()
 	select {
-	case l, open := <-leaders:
-		if !open {
-			t.Fatal("the channel is closed")
-		}
+	case l := <-leaders:
 		return l
 	case <-time.After(d):
 		t.Fatalf("no value within %v", d)
@@ -26,11 +21,11 @@ func next(t *testing.T, leaders <-chan election.Leader, d time.Duration) electio
 }
 
 // An observer hears of each change of the leader, writes nothing, and costs little.
-func TestObserve_TellsOfEachChange(t *testing.T) {
+func TestOnNewLeader_TellsOfEachChange(t *testing.T) {
 	inBubble(t, 3, func(t *testing.T, c *cluster) {
 		observer := c.candidate("observer")
-		ctx, cancel := context.WithCancel(t.Context())
-		leaders := observer.Observe(ctx)
+		leaders := make(chan election.Leader, 100)
+		stop := observer.OnNewLeader(func(l election.Leader) { leaders <- l })
 		if l := next(t, leaders, time.Second); l != (election.Leader{}) {
 			t.Errorf("got %+v, want nobody", l)
 		}
@@ -38,8 +33,9 @@ func TestObserve_TellsOfEachChange(t *testing.T) {
 			t.Error("a record was written")
 		}
 		seen := make(chan string, 100) // by the first leader
-		a := c.replica("a", 0, election.WithIdentity("pod a", "10.0.0.1:80"),
-			election.WithHooks(election.Hooks{Observed: func(l election.Leader) { seen <- l.ID }}))
+		a := c.candidate("a", election.WithIdentity("pod a", "10.0.0.1:80"))
+		defer a.OnNewLeader(func(l election.Leader) { seen <- l.ID })()
+		a.run()
 		term := a.leads()
 		l := next(t, leaders, ttl/20)
 		if l.ID != "pod a" || l.Value != "10.0.0.1:80" || l.Token != term.Token() || time.Until(l.Expires) < ttl/2 {
@@ -72,34 +68,44 @@ func TestObserve_TellsOfEachChange(t *testing.T) {
 			select {
 			case last = <-seen:
 			default:
-				t.Fatalf("the hook of the first leader was called for %q last", last)
+				t.Fatalf("the first leader was told of %q last", last)
 			}
 		}
 		b.links.Cut() // a crash
 		if l := next(t, leaders, ttl+50*time.Millisecond); l != (election.Leader{}) {
 			t.Errorf("got %+v, want nobody", l)
 		}
-		cancel()
-		synctest.Wait()
-		if _, open := <-leaders; open {
-			t.Error("the channel is open")
+		stop()
+		b.links.Heal()
+		b.leads()
+		time.Sleep(ttl)
+		if len(leaders) > 0 {
+			t.Errorf("got %+v after stop", <-leaders)
 		}
 	})
 }
 
-// An observer that was away, or does not read, gets the latest leader.
-func TestObserve_LatestWins(t *testing.T) {
+// An observer that was away, or whose function blocks, gets the latest leader.
+func TestOnNewLeader_LatestWins(t *testing.T) {
 	inBubble(t, 3, func(t *testing.T, c *cluster) {
 		observer := c.candidate("observer")
-		leaders := observer.Observe(t.Context())
+		leaders := make(chan election.Leader)
+		defer observer.OnNewLeader(func(l election.Leader) {
+			select {
+			case leaders <- l:
+			case <-t.Context().Done():
+			}
+		})()
 		next(t, leaders, time.Second)
 		a := c.replica("a", 0)
 		a.leads()
 		next(t, leaders, time.Second)
 		observer.links.Cut()
 		time.Sleep(10 * ttl)
-		if len(leaders) > 0 {
-			t.Errorf("got %+v, although it could not know", <-leaders)
+		select {
+		case l := <-leaders:
+			t.Errorf("got %+v, although it could not know", l)
+		default:
 		}
 		b := c.replica("b", 0)
 		time.Sleep(time.Second)
@@ -116,8 +122,9 @@ func TestObserve_LatestWins(t *testing.T) {
 		a.resigned(nil)
 		term := b.leads()
 		time.Sleep(ttl)
+		next(t, leaders, time.Second) // its function has blocked since then
 		if l := next(t, leaders, time.Second); l.ID != "b" || l.Token != term.Token() {
-			t.Errorf("got %+v first, want the latest", l)
+			t.Errorf("got %+v, want the latest", l)
 		}
 	})
 }

@@ -1,7 +1,6 @@
 package election
 
 import (
-	"cmp"
 	"context"
 	crand "crypto/rand"
 	"errors"
@@ -14,6 +13,8 @@ import (
 
 	"go.uber.org/zap"
 
+	"github.com/redlockfx/redlockfx/internal/clock"
+	"github.com/redlockfx/redlockfx/internal/inside"
 	"github.com/redlockfx/redlockfx/internal/name"
 	"github.com/redlockfx/redlockfx/internal/retry"
 	"github.com/redlockfx/redlockfx/internal/slogcore"
@@ -21,9 +22,7 @@ import (
 )
 
 const (
-	defaultAttempts     = 3
 	defaultDrainTimeout = 10 * time.Second
-	defaultMinBackoff   = 50 * time.Millisecond
 
 	maxValue = 3000 // bytes; together with an escaped id it fits into a lock's value
 
@@ -39,13 +38,10 @@ type config struct {
 	id, value    string
 	ttl          time.Duration
 	every        time.Duration
-	attempts     int
-	backoff      retry.Backoff
 	margin       time.Duration
 	drainTimeout time.Duration
 	cooldown     time.Duration
 	maxTenure    time.Duration
-	jitter       time.Duration // of maxTenure
 	standby      time.Duration
 	onPanic      func(*PanicError)
 	hooks        hooks
@@ -77,18 +73,9 @@ func defaultIdentity() string {
 // after a crash nobody leads for that long. Too short: a pause or a slow network ends the term.
 func WithTTL(d time.Duration) Option { return func(c *config) { c.ttl = d } }
 
-// WithRenewal sets how often the lease is renewed, by default every TTL/3, and how many attempts each renewal makes, by
-// default (or if 0) 3. Too rarely: fewer chances before the stop deadline. Too often: unnecessary commands.
-func WithRenewal(every time.Duration, attempts int) Option {
-	return func(c *config) { c.every, c.attempts = every, cmp.Or(attempts, defaultAttempts) }
-}
-
-// WithBackoff sets the random pause after an attempt that did not find who leads. It starts at shortest and doubles with each such
-// attempt in a row, up to longest. The defaults are 50 ms and TTL/20. Too short: load on nodes that are already in trouble. Too
-// long: nobody leads for that long after an outage.
-func WithBackoff(shortest, longest time.Duration) Option {
-	return func(c *config) { c.backoff = retry.Backoff{Min: shortest, Max: longest} }
-}
+// WithRenewal sets how often the lease is renewed, by default every TTL/3. Too rarely: fewer chances before the stop deadline. Too
+// often: unnecessary commands.
+func WithRenewal(every time.Duration) Option { return func(c *config) { c.every = every } }
 
 // WithStopMargin sets the time that callbacks have to stop when a term is not renewed. The term's contexts end that long before
 // anybody else can lead. The default is TTL/5. Too short: callbacks overlap with the next leader. Too long: the term is given up
@@ -106,11 +93,9 @@ func WithDrainTimeout(d time.Duration) Option { return func(c *config) { c.drain
 // leads meanwhile if there is no other candidate.
 func WithCooldown(d time.Duration) Option { return func(c *config) { c.cooldown = d } }
 
-// WithMaxTenure makes the leader resign after d, plus or minus a random time of up to jitter. By default it never does. Too short:
-// many handovers. Too long: the instance that was started first leads forever.
-func WithMaxTenure(d, jitter time.Duration) Option {
-	return func(c *config) { c.maxTenure, c.jitter = d, jitter }
-}
+// WithMaxTenure makes the leader resign after d, plus or minus up to a tenth at random. By default it never does. Too short: many
+// handovers. Too long: the instance that was started first leads forever.
+func WithMaxTenure(d time.Duration) Option { return func(c *config) { c.maxTenure = d } }
 
 // WithStandby lets the other candidates win first: this process waits for d before it campaigns, at its start and each
 // time that nobody leads. It is a weak preference: a standby that leads keeps leading. Too short: it wins if the others
@@ -135,7 +120,7 @@ func WithSlog(log *slog.Logger) Option { return WithLogger(slogcore.New(log)) }
 
 func newConfig(s redlock.Settings, opts []Option) config {
 	c := config{
-		ttl: s.TTL, every: unset, attempts: defaultAttempts, backoff: retry.Backoff{Min: unset, Max: unset},
+		ttl: s.TTL, every: unset,
 		margin: unset, drainTimeout: defaultDrainTimeout, cooldown: unset, maxTenure: unset,
 	}
 	for _, opt := range opts {
@@ -148,8 +133,6 @@ func newConfig(s redlock.Settings, opts []Option) config {
 	}
 	set(&c.every, c.ttl/3)
 	set(&c.margin, c.ttl/5)
-	set(&c.backoff.Min, defaultMinBackoff)
-	set(&c.backoff.Max, max(c.ttl/20, defaultMinBackoff))
 	set(&c.cooldown, c.ttl/2)
 	if c.id == "" {
 		c.id = defaultIdentity()
@@ -158,6 +141,11 @@ func newConfig(s redlock.Settings, opts []Option) config {
 		c.log = zap.NewNop()
 	}
 	return c
+}
+
+// backoff spaces the attempts that did not find who leads, at random. They double with each such attempt in a row.
+func (c config) backoff() retry.Backoff {
+	return retry.Backoff{Min: 50 * time.Millisecond, Max: max(c.ttl/20, 50*time.Millisecond)}
 }
 
 // enough returns how much of a lease must be left for a term to start. Otherwise, after a pause, callbacks would start and have to
@@ -169,11 +157,8 @@ func (c config) tenure() <-chan time.Time {
 	if c.maxTenure == unset {
 		return nil
 	}
-	d := c.maxTenure - c.jitter
-	if c.jitter > 0 {
-		d += rand.N(2 * c.jitter)
-	}
-	return time.After(d)
+	tenth := c.maxTenure / 10
+	return time.After(c.maxTenure - tenth + rand.N(2*tenth))
 }
 
 // problems returns everything that is wrong with the settings, or nil.
@@ -187,7 +172,7 @@ func (c config) problems(election string, s redlock.Settings) error {
 	if err := name.Check("name", election); err != nil {
 		check(false, "%w", err)
 	}
-	const most = name.MaxLen - len(lockPrefix)
+	most := name.MaxLen - len(inside.ElectionLock(""))
 	check(len(election) <= most, "name %.20q... has %d bytes, it may have %d", election, len(election), most)
 	if err := name.Check("identity", c.id); err != nil {
 		check(false, "%w", err)
@@ -197,11 +182,8 @@ func (c config) problems(election string, s redlock.Settings) error {
 	check(c.ttl <= s.MaxTTL, "ttl %v must not be above the locker's max ttl %v", c.ttl, s.MaxTTL)
 	check(c.every > s.NodeTimeout, "renew every %v must be above node timeout %v",
 		c.every, s.NodeTimeout)
-	check(c.attempts >= 1, "renewal attempts %d must be at least 1", c.attempts)
-	check(c.backoff.Min > 0 && c.backoff.Max >= c.backoff.Min,
-		"backoff must have 0 < shortest <= longest, got %v and %v", c.backoff.Min, c.backoff.Max)
 	check(c.margin > 0, "stop margin %v must be above 0", c.margin)
-	drift := s.Allowance(c.ttl)
+	drift := clock.Allowance(c.ttl)
 	check(max(c.margin, c.every) < c.ttl && c.margin+c.every+drift < c.ttl, // the first part keeps the sum from overflowing
 		"stop margin %v + renew every %v + drift %v must stay below ttl %v",
 		c.margin, c.every, drift, c.ttl)
@@ -221,11 +203,7 @@ func (c config) problems(election string, s redlock.Settings) error {
 	check(c.standby <= longest, "standby %v must be at most %v", c.standby, longest)
 	if c.maxTenure != unset {
 		check(c.maxTenure <= longest, "max tenure %v must be at most %v", c.maxTenure, longest)
-		within := c.jitter >= 0 && c.jitter < c.maxTenure
-		check(c.maxTenure > c.ttl, "max tenure %v must be above ttl %v", c.maxTenure, c.ttl)
-		check(within, "jitter %v must be within 0 and max tenure %v", c.jitter, c.maxTenure)
-		check(!within || c.maxTenure <= c.ttl || c.maxTenure-c.jitter > c.ttl,
-			"max tenure %v less jitter %v must be above ttl %v", c.maxTenure, c.jitter, c.ttl)
+		check(c.maxTenure-c.maxTenure/10 > c.ttl, "max tenure %v less a tenth must be above ttl %v", c.maxTenure, c.ttl)
 	}
 	for i, fn := range c.callbacks {
 		check(fn != nil, "callback %d of %d is nil", i+1, len(c.callbacks))
@@ -251,10 +229,4 @@ func (e *Elector) Settings() Settings {
 		Identity: c.id, TTL: c.ttl, RenewEvery: c.every, StopMargin: c.margin, DrainTimeout: c.drainTimeout,
 		Cooldown: c.cooldown, Standby: c.standby,
 	}
-}
-
-// Validate returns every problem for which [New] would refuse an election of this name and these options on a Locker
-// with the settings of locker, or nil.
-func Validate(locker redlock.Settings, name string, opts ...Option) error {
-	return newConfig(locker, opts).problems(name, locker)
 }

@@ -14,6 +14,7 @@ import (
 	"go.uber.org/zap/zaptest/observer"
 
 	"github.com/redlockfx/redlockfx/election"
+	"github.com/redlockfx/redlockfx/internal/inside"
 	"github.com/redlockfx/redlockfx/internal/testkit/want"
 )
 
@@ -30,11 +31,6 @@ func TestOnLeader_Panics(t *testing.T) {
 			cause = context.Cause(ctx)
 			time.Sleep(2 * ttl)
 		})
-		b := c.replica("b", 0, election.WithBackoff(time.Second, time.Minute))
-		b.leads()
-		b.stop()
-		<-b.ended
-
 		func() {
 			defer func() {
 				got, ok := recover().(*election.PanicError)
@@ -60,12 +56,12 @@ func TestOnLeader_PanicsBetweenTheDrainAndTheEndOfRun(t *testing.T) {
 	inBubble(t, 3, func(t *testing.T, c *cluster) {
 		free := make(chan struct{})
 		p := c.candidate("a", election.WithDrainTimeout(time.Second),
-			election.WithHooks(election.Hooks{Observed: func(election.Leader) { <-free }}), // blocks Run
 			election.OnLeader(func(ctx context.Context) {
 				<-ctx.Done()
 				time.Sleep(ttl)
 				panic("late")
 			}))
+		inside.Join(p.Elector, inside.Partner{Beside: func(context.Context) { <-free }}) // Run waits for it
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
 		time.AfterFunc(3*ttl, func() { close(free) })

@@ -2,9 +2,14 @@ package election
 
 import (
 	"github.com/redlockfx/redlockfx/internal/inside"
+	"github.com/redlockfx/redlockfx/redlock"
 )
 
 func init() {
+	inside.CheckElection = func(settings any, name string, opts any) error {
+		s := settings.(redlock.Settings)
+		return newConfig(s, opts.([]Option)).problems(name, s)
+	}
 	inside.HasWork = func(elector any) <-chan struct{} { return elector.(*Elector).hasWork }
 	inside.Join = func(elector any, p inside.Partner) (first string) { return elector.(*Elector).join(p) }
 }
@@ -28,5 +33,5 @@ func (e *Elector) endRunBesides(r *run) {
 	e.mu.Lock()
 	r.endBesides() // under the lock, so that nothing is started any more
 	e.mu.Unlock()
-	e.callApp("the hook Observed or Problem, or the logger", r.besides.Wait)
+	e.callApp("the hook Problem, or the logger", r.besides.Wait)
 }

@@ -42,7 +42,7 @@ func TestPlans_TermsNeverOverlap(t *testing.T) {
 					election.OnLeader(onceInATerm(t, panics[i])), election.OnLeader(c.record(id, lag(i))),
 				}
 				if tenure {
-					opts = append(opts, election.WithMaxTenure(2*ttl, ttl-1))
+					opts = append(opts, election.WithMaxTenure(3*ttl/2))
 				}
 				all[i], clocks[i] = c.sleeper(id, opts...)
 				all[i].run()

@@ -118,7 +118,7 @@ func within(part, whole []uint64) bool {
 
 func TestOnLeader_Stop(t *testing.T) {
 	inBubble(t, 3, func(t *testing.T, c *cluster) {
-		p := c.candidate("a", election.WithMaxTenure(3*ttl/2, 0))
+		p := c.candidate("a", election.WithMaxTenure(3*ttl/2))
 		calls := 0
 		var stop func()
 		stop = p.OnLeader(func(ctx context.Context) {
@@ -175,11 +175,11 @@ func TestOnLeader_WithoutAnyLockHeld(t *testing.T) {
 			if err != nil || l.ID != "a" || l.Value != "at a" || l.Token != term.Token() {
 				t.Errorf("the leader is %+v, %v", l, err)
 			}
-			observing, enough := context.WithCancel(ctx)
-			if seen := <-p.Observe(observing); seen.ID != "a" || seen.Token != term.Token() {
-				t.Errorf("observed %+v", seen)
+			seen := make(chan election.Leader, 1)
+			defer p.OnNewLeader(func(l election.Leader) { seen <- l })()
+			if l := <-seen; l.ID != "a" || l.Token != term.Token() {
+				t.Errorf("observed %+v", l)
 			}
-			enough()
 			close(done)
 			term.Resign(errors.New("enough"))
 			if err := p.Shutdown(context.WithoutCancel(ctx)); err == nil {

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -49,9 +48,6 @@ func (e *Elector) Run(ctx context.Context) error {
 	}
 	r.err = errors.New("election: a panic or runtime.Goexit ended Run")
 	unlink := context.AfterFunc(ctx, func() { r.isStopping() })
-	if slices.ContainsFunc(e.config.hooks, func(h Hooks) bool { return h.Observed != nil }) {
-		r.besides.Go(func() { e.observe(r.alongside) })
-	}
 	r.besides.Go(func() { e.reportProblems(r.alongside) })
 	unwatch := e.logNodes()
 	defer func() {

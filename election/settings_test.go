@@ -5,14 +5,12 @@ import (
 	"time"
 
 	"github.com/redlockfx/redlockfx/election"
-	"github.com/redlockfx/redlockfx/internal/testkit/want"
-	"github.com/redlockfx/redlockfx/redlock"
 )
 
 func TestSettings_AreThoseInForce(t *testing.T) {
 	inBubble(t, 1, func(t *testing.T, c *cluster) {
 		e, err := election.New(c.candidate("a").locker, "x", election.WithIdentity("pod", ""),
-			election.WithRenewal(3*time.Second, 0), election.WithStandby(time.Second))
+			election.WithRenewal(3*time.Second), election.WithStandby(time.Second))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -24,14 +22,4 @@ func TestSettings_AreThoseInForce(t *testing.T) {
 			t.Errorf("got %+v, want %+v", got, want)
 		}
 	})
-}
-
-func TestValidate_SaysWhatNewWould(t *testing.T) {
-	settings, err := redlock.Validate(nil, redlock.WithTTL(5*time.Second))
-	want.NoError(t, err)
-	if err := election.Validate(settings, "x"); err != nil {
-		t.Error(err)
-	}
-	want.Text(t, election.Validate(settings, "", election.WithTTL(6*time.Second)),
-		"name is empty", "ttl 6s must not be above the locker's max ttl 5s")
 }

@@ -29,6 +29,6 @@ func TestEveryType_IsWrittenWithoutThePassword(t *testing.T) {
 	}
 	// Not e: what the end of its term started may go on after Run.
 	values["Elector"], values["Settings"] = passworded.Elector(t), e.Settings()
-	values["refusal"] = election.Validate(e.Locker().Settings(), "x", election.WithTTL(-1))
+	_, values["refusal"] = election.New(e.Locker(), "x", election.WithTTL(-1))
 	written.Without(t, passworded.Password, values)
 }

@@ -252,7 +252,7 @@ func TestModule_ProvidesItsThreePartsWithTheirOptionsAndHooks(t *testing.T) {
 			}),
 			redlockfx.Hooks(func() election.Hooks { return election.Hooks{Elected: func(term *election.Term) { elected <- term }} }),
 			redlockfx.Options(func() []redlock.Option {
-				return []redlock.Option{redlock.WithDrift(0.1), redlock.WithDrift(0.05)}
+				return []redlock.Option{redlock.WithFenceRetention(3 * time.Hour), redlock.WithFenceRetention(2 * time.Hour)}
 			}),
 			redlockfx.Options(func() ([]election.Option, error) {
 				return []election.Option{election.WithIdentity("option", "")}, nil
@@ -274,7 +274,7 @@ func TestModule_ProvidesItsThreePartsWithTheirOptionsAndHooks(t *testing.T) {
 		if err != nil || len(jobs) != 1 || jobs[0].Zone != "Europe/Berlin" {
 			t.Errorf("jobs %+v, %v", jobs, err)
 		}
-		if l.Settings().Drift != 0.05 || l.Settings().KeyPrefix != "app" || e.Identity() != "option" || e.Name() != "x" {
+		if l.Settings().FenceRetention != 2*time.Hour || l.Settings().KeyPrefix != "app" || e.Identity() != "option" || e.Name() != "x" {
 			t.Errorf("settings %+v, name %q, identity %q", l.Settings(), e.Name(), e.Identity())
 		}
 		if e.Locker() != l || !e.IsLeader() || k.count() != 10 {

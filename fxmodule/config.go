@@ -1,11 +1,13 @@
 package redlockfx
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"time"
 
 	"github.com/redlockfx/redlockfx/election"
+	"github.com/redlockfx/redlockfx/internal/inside"
 	"github.com/redlockfx/redlockfx/redlock"
 )
 
@@ -42,9 +44,8 @@ type Config struct {
 	StopMargin time.Duration `yaml:"stop_margin" env:"STOP_MARGIN"`
 	// Cooldown is how long a leader that gave up on its own does not campaign; default TTL/2.
 	Cooldown time.Duration `yaml:"cooldown" env:"COOLDOWN"`
-	// MaxTenure is the time after which a leader hands over on its own, plus or minus up to TenureJitter; default never.
-	MaxTenure    time.Duration `yaml:"max_tenure" env:"MAX_TENURE"`
-	TenureJitter time.Duration `yaml:"tenure_jitter" env:"TENURE_JITTER"`
+	// MaxTenure is the time after which a leader hands over on its own, plus or minus up to a tenth; default never.
+	MaxTenure time.Duration `yaml:"max_tenure" env:"MAX_TENURE"`
 	// Standby is how long this replica waits before it campaigns when nobody leads; default 0.
 	Standby time.Duration `yaml:"standby" env:"STANDBY"`
 	// Observe stops this process from ever campaigning, whatever jobs and callbacks it has. Use it for processes that
@@ -67,17 +68,19 @@ type Config struct {
 	Location string `yaml:"location" env:"LOCATION"`
 }
 
-// Validate returns all problems of the Config, or nil. It opens no connection, but reads the files that the Config
+// Validate returns all problems of the Config, or nil, as for a program that only checks its settings. fx.New refuses a Config that
+// has any. It opens no connection, but reads the files that the Config
 // names. It accepts a Config without Nodes, because they may come through [Node].
 func (c Config) Validate() error {
 	opts, unreadable := c.lockerOptions()
-	settings, bad := redlock.Validate(c.Nodes, opts...)
+	settings, bad := inside.CheckLocker(c.Nodes, opts)
 	_, zone := c.location()
+	var nameless error
 	if c.Name == "" {
-		return errors.Join(errors.New("redlockfx: config: Name is empty: name the election, the same on every replica of the service"),
-			unreadable, bad, election.Validate(settings, "none", c.electionOptions()...), zone)
+		nameless = errors.New("redlockfx: config: Name is empty: name the election, the same on every replica of the service")
 	}
-	return errors.Join(unreadable, bad, election.Validate(settings, c.Name, c.electionOptions()...), zone)
+	return errors.Join(nameless, unreadable, bad,
+		inside.CheckElection(settings, cmp.Or(c.Name, "none"), c.electionOptions()), zone)
 }
 
 func (c Config) location() (*time.Location, error) {
@@ -114,12 +117,8 @@ func (c Config) electionOptions() []election.Option {
 	set(&opts, c.DrainTimeout, election.WithDrainTimeout)
 	set(&opts, c.StopMargin, election.WithStopMargin)
 	set(&opts, c.Cooldown, election.WithCooldown)
-	if c.RenewEvery != 0 {
-		opts = append(opts, election.WithRenewal(c.RenewEvery, 0))
-	}
-	if c.MaxTenure != 0 || c.TenureJitter != 0 {
-		opts = append(opts, election.WithMaxTenure(c.MaxTenure, c.TenureJitter))
-	}
+	set(&opts, c.RenewEvery, election.WithRenewal)
+	set(&opts, c.MaxTenure, election.WithMaxTenure)
 	if c.Identity != "" || c.Value != "" {
 		opts = append(opts, election.WithIdentity(c.Identity, c.Value))
 	}

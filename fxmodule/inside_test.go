@@ -102,20 +102,18 @@ var functions = map[string]map[string]func(s *service){
 		// On the goroutine of Run.
 		"hook Attempt": nil, "hook Elected": nil, "hook Renewed": nil, "logger: this replica leads": nil, "panic handler": nil,
 		"hook Ended": func(s *service) { s.term.Load().Resign(nil) },
-		// On its own goroutine, on that of a run, on that of the ticks.
-		"hook Observed": nil,
-		"hook Started":  nil, "logger: run failed": nil,
+		// On the goroutine of a run, on that of the ticks.
+		"hook Started": nil, "logger: run failed": nil,
 		"hook Finished": nil, "logger: change applied": func(s *service) {
 			for s.scheduler.Trigger(context.Background(), "job") != nil && s.elector.IsLeader() { // the job is not stored yet
 				time.Sleep(time.Second)
 			}
 		},
 	},
-	"a function of `OnNode`, `Watch` or `Extension`": {
+	"a function of `OnNode`, `OnNewLeader` or `Extension`": {
 		"OnNode": func(s *service) { s.links.Cut(0) },
-		"Watch": func(s *service) {
-			ctx, cancel := context.WithCancel(context.Background())
-			_ = s.locker.Watch(ctx, "free", func(redlock.Holder) { s.at("Watch", ctx); cancel() })
+		"OnNewLeader": func(s *service) {
+			s.elector.OnNewLeader(func(election.Leader) { s.at("OnNewLeader", context.Background()) })
 		},
 		"Extension": func(s *service) {
 			_, _ = s.locker.Acquire(context.Background(), "extended", redlock.WithAutoExtend(redlock.Extension{
@@ -198,8 +196,7 @@ func (s *service) functions() fx.Option {
 					in("hook Renewed")
 					s.at("hook with Term.Context", t.Context())
 				},
-				Ended:    func(*election.Term, error) { in("hook Ended") },
-				Observed: func(election.Leader) { in("hook Observed") },
+				Ended: func(*election.Term, error) { in("hook Ended") },
 			}
 		}),
 		redlockfx.Hooks(func() scheduler.Hooks {

@@ -12,8 +12,8 @@ import (
 	"go.uber.org/zap"
 	"go.uber.org/zap/zaptest/observer"
 
-	"github.com/redlockfx/redlockfx/election"
 	redlockfx "github.com/redlockfx/redlockfx/fxmodule"
+	"github.com/redlockfx/redlockfx/internal/inside"
 	"github.com/redlockfx/redlockfx/internal/testkit/bubble"
 	"github.com/redlockfx/redlockfx/internal/testkit/nodetest"
 	"github.com/redlockfx/redlockfx/internal/testkit/records"
@@ -47,7 +47,7 @@ func (c *cluster) process(opts ...redlockfx.GroupOption) (fx.Option, *nodetest.L
 // held counts the nodes that have the lock of election x.
 func (c *cluster) held() int {
 	c.T.Helper()
-	return records.Default.On(c.T, election.LockName("x"), c.Raw()...)
+	return records.Default.On(c.T, inside.ElectionLock("x"), c.Raw()...)
 }
 
 // app makes an application of the module and the given options; it must be valid.

@@ -202,10 +202,10 @@ func TestModule_RefusesWhatCannotWork(t *testing.T) {
 		"bad fields": {
 			fx.Options(redlockfx.Module, fx.Supply(redlockfx.Config{
 				Name: "x", Nodes: []string{"a:1", "b:1"}, StopMargin: -1, Cooldown: -2, Standby: -3, RenewEvery: time.Millisecond,
-				MaxTenure: time.Second, TenureJitter: -4, Identity: "a\n", Value: strings.Repeat("v", 3001), DrainTimeout: -1,
+				MaxTenure: time.Second, Identity: "a\n", Value: strings.Repeat("v", 3001), DrainTimeout: -1,
 			})),
 			[]string{
-				"stop margin -1ns", "cooldown -2ns", "standby -3ns", "max tenure 1s must be above", "jitter -4ns", "renew every 1ms",
+				"stop margin -1ns", "cooldown -2ns", "standby -3ns", "max tenure 1s less a tenth must be above", "renew every 1ms",
 				`identity "a\n"`, "value has 3001 bytes", "drain timeout -1ns", "there are 2",
 			},
 		},

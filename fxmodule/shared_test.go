@@ -80,7 +80,7 @@ func TestLocker_RefusesWhatItDecidesItself(t *testing.T) {
 		"no files":     {settings(redlockfx.Config{Name: "two", TLSCAFile: "none"}), []string{leave, "TLS"}},
 		"nodes": {fx.Options(valid, redlockfx.Node(func() redis.UniversalClient { return client }, two)),
 			[]string{leave, "redlockfx.Node"}},
-		"options": {fx.Options(valid, redlockfx.Options(func() []redlock.Option { return []redlock.Option{redlock.WithDrift(0)} }, two)),
+		"options": {fx.Options(valid, redlockfx.Options(func() []redlock.Option { return []redlock.Option{redlock.WithFenceRetention(time.Hour)} }, two)),
 			[]string{leave, "options of package redlock"}},
 		"another locker": {fx.Options(valid, modulesLocker()), []string{"gets 2 Lockers"}},
 		"a ttl above its own": {settings(redlockfx.Config{Name: "two", TTL: time.Hour}),

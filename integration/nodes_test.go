@@ -7,8 +7,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/redlockfx/redlockfx/election"
 	"github.com/redlockfx/redlockfx/integration"
+	"github.com/redlockfx/redlockfx/internal/inside"
 	"github.com/redlockfx/redlockfx/internal/refusal"
 	"github.com/redlockfx/redlockfx/internal/testkit/records"
 	"github.com/redlockfx/redlockfx/internal/testkit/redisproc"
@@ -135,7 +135,7 @@ func (c *cluster) leaseOnAll() {
 	poll(c.t, "lease on all nodes", func() bool {
 		holders := make(map[string]bool)
 		for _, server := range servers {
-			holders[records.Default.Holder(c.t, election.LockName(c.Election), server)] = true
+			holders[records.Default.Holder(c.t, inside.ElectionLock(c.Election), server)] = true
 		}
 		return len(holders) == 1 && !holders[""]
 	})

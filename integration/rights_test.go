@@ -17,6 +17,7 @@ import (
 
 	"github.com/redlockfx/redlockfx/election"
 	"github.com/redlockfx/redlockfx/election/termlog"
+	"github.com/redlockfx/redlockfx/internal/inside"
 	"github.com/redlockfx/redlockfx/internal/jobstore"
 	"github.com/redlockfx/redlockfx/internal/quorum"
 	"github.com/redlockfx/redlockfx/internal/testkit/records"
@@ -184,22 +185,12 @@ func useAll(t *testing.T, l *redlock.Locker, server *redis.Client, reported *com
 	return errors.Join(errs...)
 }
 
-// watch watches the lock until so returns true, or until the watcher has given up, and releases it meanwhile.
+// watch watches the lock until so returns true, and then releases it.
 func watch(t *testing.T, l *redlock.Locker, held *redlock.Lease, so func() bool) error {
 	t.Helper()
-	watching, stop := context.WithCancel(t.Context())
-	defer stop()
-	watched := make(chan error, 1)
-	go func() { // ends with watching or before, and is received below
-		watched <- l.Watch(watching, held.Name(), func(redlock.Holder) {})
-	}()
-	poll(t, "watcher", func() bool { return so() || len(watched) > 0 })
-	released := held.Release(t.Context())
-	stop()
-	if err := <-watched; !errors.Is(err, context.Canceled) {
-		return fmt.Errorf("watching: %w, releasing: %w", err, released)
-	}
-	return released
+	defer inside.Of(l).OnHolder(held.Name(), func(inside.Holder) {})()
+	poll(t, "watcher", so)
+	return held.Release(t.Context())
 }
 
 // denials returns how often the server has refused the user something.

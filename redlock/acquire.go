@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/redlockfx/redlockfx/internal/caller"
+	"github.com/redlockfx/redlockfx/internal/clock"
 	"github.com/redlockfx/redlockfx/internal/nodeclock"
 	"github.com/redlockfx/redlockfx/internal/quorum"
 )
@@ -254,7 +255,7 @@ func (l *Locker) win(ctx context.Context, g *grant, sent time.Time, cause error)
 			return nil, err
 		}
 	}
-	now, deadline := l.clock.Now(), l.settings.validUntil(sent, g.ttl)
+	now, deadline := l.clock.Now(), validUntil(sent, g.ttl)
 	if !now.Before(deadline) {
 		return nil, fmt.Errorf("%w: acquire %q: the answers took %v, the ttl is %v", ErrExpired, g.name, now.Sub(sent), g.ttl)
 	}
@@ -268,8 +269,8 @@ func (l *Locker) win(ctx context.Context, g *grant, sent time.Time, cause error)
 
 // validUntil returns when a hold ends for its holder. It starts when the request was sent, because a node may have started
 // to count the TTL right then. sent is by the Locker's clock, read before the first byte left.
-func (s *Settings) validUntil(sent time.Time, ttl time.Duration) time.Time {
-	return sent.Add(ttl - s.Allowance(ttl))
+func validUntil(sent time.Time, ttl time.Duration) time.Time {
+	return sent.Add(ttl - clock.Allowance(ttl))
 }
 
 // confirm raises the numbers of a majority to at least the token, before anybody sees it. Any later majority shares a node
@@ -328,7 +329,7 @@ func newNotAfter(clocks *nodeclock.Clocks, nodes int, until time.Time) notAfter 
 // argument sets and returns the script argument for the node, of a request for whose answer the caller waits until then.
 func (n *notAfter) argument(node int, until time.Time, argument *int64) *int64 {
 	if _, latest, ok := n.clocks.Bounds(node, until); ok {
-		*argument = max(*argument, latest+granularity.Microseconds()) // the request may be sent twice
+		*argument = max(*argument, latest+clock.Granularity.Microseconds()) // the request may be sent twice
 		noted := &n.sent[node].noted
 		noted.Store(max(noted.Load(), *argument))
 	}

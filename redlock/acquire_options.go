@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/redlockfx/redlockfx/internal/clock"
 	"github.com/redlockfx/redlockfx/internal/name"
 	"github.com/redlockfx/redlockfx/internal/retry"
 )
@@ -115,7 +116,7 @@ func (s *Settings) newRequest(lock string, opts []AcquireOption) (request, probl
 		if e.Every <= s.NodeTimeout {
 			found.add("extension every %v must be above node timeout %v", e.Every, s.NodeTimeout)
 		}
-		if left := r.ttl - s.Allowance(r.ttl); e.Every >= left {
+		if left := r.ttl - clock.Allowance(r.ttl); e.Every >= left {
 			found.add("extension every %v must be below lease ttl %v less drift: %v", e.Every, r.ttl, left)
 		}
 		if e.Attempts < 1 {

@@ -25,8 +25,9 @@ func TestClientOptions_AcceptAddressesAsPeopleHaveThem(t *testing.T) {
 			}
 		}
 	}
-	_, err := redlock.Validate([]string{"valkeys://r1", " valkeys://r2", "rediss://r3\n"}, redlock.WithTLS(&tls.Config{}))
+	l, err := redlock.Open([]string{"valkeys://r1", " valkeys://r2", "rediss://r3\n"}, redlock.WithTLS(&tls.Config{}))
 	want.NoError(t, err)
+	want.NoError(t, l.Close(t.Context()))
 }
 
 func TestClientOptions_NameWhatIsWrongWithAnAddress(t *testing.T) {

@@ -86,7 +86,7 @@
 // socket later, it does nothing.
 //
 // Time. Elapsed time is monotonic time plus time suspended. Every reply carries the node's clock. With three nodes or
-// more, votes count only within a majority whose clocks agree ([WithMaxClockSkew]), and a node whose clock has moved
+// more, votes count only within a majority whose clocks agree ([Settings].MaxClockSkew), and a node whose clock has moved
 // forward relative to this process has no vote for some time.
 //
 // Locks are not reentrant. Work under a lease that asks for its lock again, with the context of that work, gets [ErrHeld] at

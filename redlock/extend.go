@@ -49,7 +49,7 @@ func (l *Locker) extend(ctx context.Context, leases []*Lease) []error {
 			}
 		}
 		lease.grant.unconfirmed.Store(false)
-		errs[i] = lease.prolong(l.settings.validUntil(sent, lease.grant.ttl), now)
+		errs[i] = lease.prolong(validUntil(sent, lease.grant.ttl), now)
 	}
 	round.Then(func(node int, a quorum.Answer[extension]) { e.answered(node, a, errs) })
 	return errs

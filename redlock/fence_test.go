@@ -184,14 +184,14 @@ func TestFence_OfTheFutureIsNotBelieved(t *testing.T) {
 // A raise may take so long that nothing is left of the lease.
 func TestFence_DeadlineIsCheckedAfterTheRaise(t *testing.T) {
 	bubble.Run(t, 3, func(t *testing.T, c *bubble.Cluster) {
-		l, process := c.Locker(redlock.WithTTL(300*time.Millisecond), redlock.WithDrift(0.2),
+		l, process := c.Locker(redlock.WithTTL(300*time.Millisecond),
 			redlock.WithNodeTimeout(99*time.Millisecond))
 		warmUp(t, l)
 		lead := acquireAndRelease(t, l, "x") + 1000
 		for i, number := range []uint64{lead + 1000, lead} {
 			records.Default.SetNumber(t, "x", number, c.Raw()[i])
 		}
-		process.Delay(24 * time.Millisecond) // 48 ms a round trip: one is in time, two are not
+		process.Delay(24500 * time.Microsecond) // 49 ms a round trip: one is in time, two are not
 		_, err := l.TryAcquire(t.Context(), "x", redlock.WithLeaseTTL(100*time.Millisecond))
 		want.Err(t, err, redlock.ErrExpired)
 		time.Sleep(time.Second)

@@ -9,6 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/redlockfx/redlockfx/internal/inside"
 	"github.com/redlockfx/redlockfx/internal/testkit/bubble"
 	"github.com/redlockfx/redlockfx/internal/testkit/records"
 	"github.com/redlockfx/redlockfx/redlock"
@@ -69,14 +70,12 @@ func TestAcquire_UnderAFloodOfMessages(t *testing.T) {
 	}
 }
 
-// A flood of messages does not make Watch ask without a pause either.
-func TestWatch_UnderAFloodOfMessages(t *testing.T) {
+// Nor does it make what watches a lock ask without a pause.
+func TestOnHolder_UnderAFloodOfMessages(t *testing.T) {
 	bubble.Run(t, 1, func(t *testing.T, c *bubble.Cluster) {
 		l, _ := c.Locker()
 		mustAcquire(t, l, "x")
-		ctx, stop := context.WithCancel(t.Context())
-		var watching sync.WaitGroup
-		watching.Go(func() { _ = l.Watch(ctx, "x", func(redlock.Holder) {}) }) // ends with stop
+		defer inside.Of(l).OnHolder("x", func(inside.Holder) {})()
 		time.Sleep(100 * time.Millisecond)
 		channels := c.Node(0).PubSubChannels("*")
 		before := c.Asked()
@@ -89,8 +88,6 @@ func TestWatch_UnderAFloodOfMessages(t *testing.T) {
 		if asked := c.Asked() - before; asked > 60 || asked < 10 {
 			t.Errorf("it asked %d times in half a second", asked)
 		}
-		stop()
-		watching.Wait()
 	})
 }
 

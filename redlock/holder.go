@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/redlockfx/redlockfx/internal/inside"
 	"github.com/redlockfx/redlockfx/internal/name"
 	"github.com/redlockfx/redlockfx/internal/notify"
 	"github.com/redlockfx/redlockfx/internal/quorum"
@@ -122,16 +123,17 @@ func mostNamed(answers []answer) []reply {
 	return most
 }
 
-// Watch calls fn with the current holder of the lock called name, and again whenever the holder changes, until ctx is
-// done. The zero Holder means that nobody holds the lock. Watch returns the cause of ctx, [ErrConfig] for a bad name,
-// or [ErrClosed]. It writes nothing.
+// onHolder is [inside.Parts.OnHolder].
 //
-// The nodes report releases. While nobody has the lock, Watch polls, with pauses of up to TTL/20; otherwise it polls
-// when the holder's lease must have run out. While too few nodes answer to decide, the last Holder stands.
-func (l *Locker) Watch(ctx context.Context, lock string, fn func(Holder)) error {
-	if err := name.Check("lock name", lock); err != nil {
-		return fmt.Errorf("%w: %w", ErrConfig, err)
-	}
+// The nodes report releases. While nobody has the lock, it polls, with pauses of up to TTL/20; otherwise it polls when the
+// holder's lease must have run out. While too few nodes answer to decide, the last holder stands.
+func (l *Locker) onHolder(lock string, fn func(inside.Holder)) (stop func()) {
+	ctx, stop := context.WithCancel(l.open)
+	l.startTelling(func() { l.watch(ctx, lock, fn) }) // ends with stop or when Close starts; Close waits for it for a moment
+	return stop
+}
+
+func (l *Locker) watch(ctx context.Context, lock string, fn func(inside.Holder)) {
 	news, sub := l.follow(l.channelOf(lock))
 	defer sub.Close()
 	backoff := retry.Backoff{Min: 5 * time.Millisecond, Max: max(l.settings.TTL/20, 50*time.Millisecond)}
@@ -140,22 +142,20 @@ func (l *Locker) Watch(ctx context.Context, lock string, fn func(Holder)) error 
 	called, failures := false, 0
 	for {
 		h, err := l.Holder(ctx, lock)
+		if ctx.Err() != nil {
+			return
+		}
 		pause := time.Until(h.Expires) + rand.N(jitter)
-		switch {
-		case ctx.Err() != nil:
-			return context.Cause(ctx)
-		case errors.Is(err, ErrClosed):
-			return err
-		case err != nil:
-			failures++
-			pause = backoff.After(failures)
-		default:
+		failures++
+		if err == nil {
 			failures = 0
+		} else {
+			pause = backoff.After(failures)
 		}
 		known := err == nil || errors.Is(err, ErrVacant)
 		if known && (!called || h.Value != last.Value || h.Token != last.Token) {
 			last, called = h, true
-			fn(h)
+			fn(inside.Holder(h))
 		}
 		select {
 		case <-time.After(max(pause, backoff.Min)):
@@ -166,8 +166,6 @@ func (l *Locker) Watch(ctx context.Context, lock string, fn func(Holder)) error 
 			case <-news: // came meanwhile: the next poll is after that, too
 			default:
 			}
-		case <-l.open.Done():
-			return fmt.Errorf("%w: watch %q", ErrClosed, lock)
 		case <-ctx.Done():
 		}
 	}

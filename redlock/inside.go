@@ -14,8 +14,10 @@ func init() {
 		l := locker.(*Locker)
 		return inside.Parts{
 			Quorum: l.quorum, Clock: l.clock, List: l.list, Listen: l.subscribe, Believes: l.jury.believes, Raise: l.raise,
+			OnHolder: l.onHolder,
 		}
 	}
+	inside.CheckLocker = func(urls []string, opts any) (settings any, err error) { return check(urls, opts.([]Option)) }
 	inside.Campaigning = func(c inside.Campaign) any { return campaigning(c) }
 	inside.WithClock = func(c *clock.Clock) any { return withClock(c) }
 }

@@ -20,7 +20,7 @@ import (
 	"github.com/redlockfx/redlockfx/internal/signal"
 )
 
-// detection is by what factor the check of the nodes' clocks is stricter than WithDrift. The drift is the worst that a
+// detection is by what factor the check of the nodes' clocks is stricter than the drift. The drift is the worst that a
 // lease tolerates; clocks that do not jump are far better. If the check used the drift itself, a clock that was moved
 // by less than one minute's drift would pass as merely fast, and would end leases of 10 s early.
 const detection = 10
@@ -94,7 +94,7 @@ func newLocker(nodes []redis.UniversalClient, settings Settings, found problems)
 	l.tells = newTells(id, settings.TTL)
 	l.commands = newCommands(l)
 	l.clocks = nodeclock.New(nodeclock.Config{
-		Nodes: n, Quorum: l.need, Drift: settings.Drift / detection, Spare: (settings.Drift - settings.Drift/detection) / 2,
+		Nodes: n, Quorum: l.need, Drift: clock.Drift / detection, Spare: (clock.Drift - clock.Drift/detection) / 2,
 		MaxSkew: settings.MaxClockSkew, Quarantine: l.observed.quarantine,
 	})
 	l.quorum = quorum.New(nodes, addrs, quorum.Config{
@@ -223,7 +223,7 @@ func (c *lifecycle) finish(ctx context.Context, within time.Duration) error {
 	}
 	select {
 	case <-done:
-		return errors.New("redlock: close: a function given to OnNode or Extension has not returned")
+		return errors.New("redlock: close: a function given to OnNode, OnNewLeader or Extension has not returned")
 	default:
 		return errors.New("redlock: close: a connection attempt to subscribe to a node " +
 			"cannot be canceled: it ends when its client gives up")
@@ -239,7 +239,7 @@ const maxNamed = 20
 // does nothing.
 //
 // Close does not wait for work under the leases, so that work may call it. It waits two node timeouts for a function of
-// [Locker.OnNode] or [Extension] to return, and then reports it, since that may be its caller.
+// [Locker.OnNode] or [Extension], or of an Elector's OnNewLeader, to return, and then reports it, since that may be its caller.
 func (l *Locker) Close(ctx context.Context) error {
 	if !l.close() {
 		return nil

@@ -3,7 +3,6 @@ package redlock_test
 import (
 	"context"
 	"errors"
-	"math"
 	"strings"
 	"testing"
 	"time"
@@ -75,12 +74,13 @@ func TestNew_NamesEveryProblemAtOnce(t *testing.T) {
 			clients("a:1", "A:1"),
 			[]redlock.Option{
 				redlock.WithTTL(50 * time.Millisecond), redlock.WithMaxTTL(40 * time.Millisecond),
-				redlock.WithKeyPrefix("{x}"), redlock.WithNodeTimeout(-1), redlock.WithDrift(math.NaN()),
+				redlock.WithKeyPrefix("{x}"), redlock.WithNodeTimeout(-1),
+				redlock.WithFenceRetention(30 * time.Millisecond),
 			},
 			[]string{
 				"there are 2", "same server a:1", "ttl 50ms must be at least 100ms",
 				"ttl 50ms must not be above max ttl 40ms", `key prefix "{x}"`, "node timeout -1ns",
-				"drift NaN",
+				"fence retention 30ms must be at least max ttl 40ms + max clock skew",
 			},
 		},
 		"zero ttl":     {clients("a:1"), []redlock.Option{redlock.WithTTL(0)}, []string{"ttl 0s"}},

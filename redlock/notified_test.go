@@ -11,6 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/redlockfx/redlockfx/internal/inside"
 	"github.com/redlockfx/redlockfx/internal/testkit/bubble"
 	"github.com/redlockfx/redlockfx/internal/testkit/records"
 	"github.com/redlockfx/redlockfx/redlock"
@@ -152,7 +153,7 @@ func TestAcquire_FirstWaitBesideAHungNode(t *testing.T) {
 }
 
 // On slow links, the release may fall between the first answers and the confirmation of the subscription.
-func TestWatch_OfAReleaseBeforeASlowSubscription(t *testing.T) {
+func TestOnHolder_OfAReleaseBeforeASlowSubscription(t *testing.T) {
 	bubble.Run(t, 3, func(t *testing.T, c *bubble.Cluster) {
 		holder, _ := c.Locker()
 		l, process := c.Locker()
@@ -160,14 +161,14 @@ func TestWatch_OfAReleaseBeforeASlowSubscription(t *testing.T) {
 		lease := mustAcquire(t, holder, "x")
 		process.Delay(70 * time.Millisecond) // it has connections for questions, but none for messages
 		time.AfterFunc(200*time.Millisecond, func() { _ = lease.Release(context.WithoutCancel(t.Context())) })
-		ctx, cancel := context.WithCancel(t.Context())
-		defer cancel()
+		released := make(chan struct{})
 		took := bubble.Took(func() {
-			_ = l.Watch(ctx, "x", func(h redlock.Holder) {
+			defer inside.Of(l).OnHolder("x", func(h inside.Holder) {
 				if h.Token == 0 {
-					cancel()
+					close(released)
 				}
-			})
+			})()
+			<-released
 		})
 		if took > time.Second {
 			t.Errorf("reported after %v", took)

@@ -100,7 +100,7 @@ func TestClose_NamesANodeListenerThatHangs(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
 		err := l.Close(ctx)
-		want.Text(t, err, "redlock: close: a function given to OnNode or Extension has not returned")
+		want.Text(t, err, "redlock: close: a function given to OnNode, OnNewLeader or Extension has not returned")
 		if strings.Contains(err.Error(), "a connection") {
 			t.Errorf("it blames a connection: %v", err)
 		}

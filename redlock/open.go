@@ -28,9 +28,8 @@ func Open(urls []string, opts ...Option) (*Locker, error) {
 	return l, nil
 }
 
-// Validate returns the settings that [Open] would use, and an error with every problem for which it would fail. It does
-// not connect. Without any URL, the nodes are not checked.
-func Validate(urls []string, opts ...Option) (Settings, error) {
+// check is [inside.CheckLocker].
+func check(urls []string, opts []Option) (Settings, error) {
 	settings := newSettings(opts)
 	problems := settings.problems()
 	if len(urls) > 0 {

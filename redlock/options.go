@@ -10,10 +10,11 @@ import (
 
 const (
 	defaultTTL    = 10 * time.Second
-	defaultDrift  = 0.01
-	maxMaxSkew    = time.Second
 	defaultPrefix = "redlock"
 )
+
+// maxSkew bounds how far apart the clocks of nodes may be. A larger difference is a clock that is not synchronized.
+const maxSkew = time.Second
 
 // MinTTL is the shortest TTL. Below it, timers and round trips would use up the lease.
 const MinTTL = 100 * time.Millisecond
@@ -23,12 +24,13 @@ const longestTTL = 10 * 365 * 24 * time.Hour
 
 // Settings are the settings of a Locker, with defaults for those that no option has set.
 type Settings struct {
-	KeyPrefix    string
-	TTL          time.Duration // of a lease without WithLeaseTTL
-	MaxTTL       time.Duration // of any lease
-	NodeTimeout  time.Duration // how long a node may take to answer
-	Drift        float64       // share by which the rates of two clocks may differ
-	MaxClockSkew time.Duration // between two nodes whose votes both count
+	KeyPrefix   string
+	TTL         time.Duration // of a lease without WithLeaseTTL
+	MaxTTL      time.Duration // of any lease
+	NodeTimeout time.Duration // how long a node may take to answer
+	// MaxClockSkew is how far apart the clocks of two nodes may be for the votes of both to count, if there are three nodes or
+	// more. With fewer, no clock can be checked against the others.
+	MaxClockSkew time.Duration
 	RestartGuard bool
 	// UnseenRestarts accepts nodes whose restarts cannot be detected.
 	UnseenRestarts bool
@@ -38,14 +40,6 @@ type Settings struct {
 	// tls returns WithTLS's config; nil: the URLs decide. It is a function because fmt follows a pointer for verbs that
 	// do not fit, and would print the private key.
 	tls func() *tls.Config
-}
-
-// granularity allows for the error of expiry times, which Redis counts in milliseconds.
-const granularity = 2 * time.Millisecond
-
-// Allowance returns how much earlier than its TTL a lease ends for its holder.
-func (s Settings) Allowance(ttl time.Duration) time.Duration {
-	return time.Duration(float64(ttl)*s.Drift) + granularity
 }
 
 // Option changes a setting of a Locker.
@@ -73,19 +67,6 @@ func WithMaxTTL(d time.Duration) Option { return func(o *options) { o.MaxTTL = d
 // majority unreachable, every call waits that long. Too short: a node that is merely slow does not count.
 func WithNodeTimeout(d time.Duration) Option { return func(o *options) { o.NodeTimeout = d } }
 
-// WithDrift sets by what share the rates of two clocks may differ; 0.01 if not set. For its holder, a lease ends
-// earlier by this share of its TTL plus 2 ms. A node's clock counts as stepped if it has moved relative to this
-// process's clock by more than 2 ms plus a tenth of this share of the time since the last reply. Too small: clocks may
-// break the lock's guarantees. Too large: leases are shorter, and small steps of a node's clock go undetected.
-func WithDrift(share float64) Option { return func(o *options) { o.Drift = share } }
-
-// WithMaxClockSkew sets how far apart the clocks of two nodes may be for the votes of both to count. If not set, it is
-// what a lease gives up for drift, or twice the node timeout if that is more, and at most 1 s. It applies to three
-// nodes or more; with fewer, no clock can be checked against the others. Too small: nodes whose clocks are merely
-// inaccurate do not vote. Too large: a smaller step that happened before this process first saw the node goes
-// undetected.
-func WithMaxClockSkew(d time.Duration) Option { return func(o *options) { o.MaxClockSkew = d } }
-
 // WithoutRestartGuard lets nodes grant locks immediately after they were started, restarted or flushed. It is meant for
 // throwaway nodes in tests. Elsewhere, a node that has lost a lock grants it to somebody else.
 func WithoutRestartGuard() Option { return func(o *options) { o.RestartGuard = false } }
@@ -97,9 +78,10 @@ func WithoutRestartGuard() Option { return func(o *options) { o.RestartGuard = f
 func WithUnseenRestarts() Option { return func(o *options) { o.UnseenRestarts = true } }
 
 // WithFenceRetention sets how long a node keeps the fencing number of a lock after the hold. If not set, it is one
-// hour, or ten times MaxTTL if that is more. It must be at least MaxTTL + MaxClockSkew. Too long: names that are used
-// only once fill the nodes' memory, with about 130 bytes each. Too short: if the clocks of nodes differ by that much, a
-// later lease may get a smaller token.
+// hour, or ten times MaxTTL if that is more. Set it if you lock thousands of names a second that are used only once, such
+// as the numbers of orders. It must be at least MaxTTL + [Settings].MaxClockSkew. Too long: such names fill the nodes'
+// memory, with about 130 bytes each. Too short: if the clocks of nodes differ by that much, a later lease may get a
+// smaller token.
 func WithFenceRetention(d time.Duration) Option { return func(o *options) { o.FenceRetention = d } }
 
 // WithTLS sets the TLS configuration for [Open]: trusted CAs, a client certificate, a server name. All URLs must then
@@ -114,7 +96,7 @@ func WithTLS(config *tls.Config) Option {
 }
 
 func newSettings(opts []Option) Settings {
-	o := options{Settings{KeyPrefix: defaultPrefix, TTL: defaultTTL, Drift: defaultDrift, RestartGuard: true}}
+	o := options{Settings{KeyPrefix: defaultPrefix, TTL: defaultTTL, RestartGuard: true}}
 	for _, opt := range opts {
 		opt(&o)
 	}
@@ -128,9 +110,7 @@ func newSettings(opts []Option) Settings {
 	if s.NodeTimeout == 0 {
 		s.NodeTimeout = min(max(s.TTL/50, 20*time.Millisecond), 200*time.Millisecond)
 	}
-	if s.MaxClockSkew == 0 {
-		s.MaxClockSkew = min(maxMaxSkew, max(s.Allowance(s.TTL), 2*s.NodeTimeout))
-	}
+	s.MaxClockSkew = min(maxSkew, max(clock.Allowance(s.TTL), 2*s.NodeTimeout))
 	if s.FenceRetention == 0 {
 		s.FenceRetention = max(time.Hour, 10*s.MaxTTL)
 	}
@@ -155,12 +135,6 @@ func (s Settings) problems() problems {
 	} else if s.TTL >= MinTTL && s.NodeTimeout >= s.TTL/3 {
 		found.add("node timeout %v must be below ttl/3 %v, the interval of renewals",
 			s.NodeTimeout, s.TTL/3)
-	}
-	if !(s.Drift >= 0 && s.Drift <= 0.2) { // also refuses NaN
-		found.add("drift %v must be within 0 and 0.2", s.Drift)
-	}
-	if s.MaxClockSkew < time.Millisecond {
-		found.add("max clock skew %v must be at least %v", s.MaxClockSkew, time.Millisecond)
 	}
 	if s.MaxTTL > longestTTL {
 		found.add("max ttl %v is more than ten years", s.MaxTTL)

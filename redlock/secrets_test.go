@@ -22,15 +22,13 @@ func TestOpen_NeverRepeatsAPasswordInAnyPlace(t *testing.T) {
 		shown := map[string]string{}
 		_, err := redlock.ClientOptions(s.URL)
 		shown["ClientOptions"] = fmt.Sprint(err)
-		settings, err := redlock.Validate(nodes, redlock.WithTTL(-1))
-		shown["Validate"] = fmt.Sprintf("%v %+v", err, settings)
 		_, err = redlock.Open([]string{s.URL, s.URL}, redlock.WithTTL(-1))
 		shown["Open, refused"] = fmt.Sprint(err)
 		if l, err := redlock.Open(nodes); err != nil {
 			shown["Open"] = err.Error()
 		} else {
 			text, err := json.Marshal([]any{l})
-			shown["Locker"] = fmt.Sprintf("%v %+v %#v %s %v", l, l, l, text, err)
+			shown["Locker"] = fmt.Sprintf("%v %+v %#v %s %v %+v", l, l, l, text, err, l.Settings())
 			if err := l.Close(t.Context()); err != nil {
 				t.Fatal(err)
 			}
@@ -59,12 +57,15 @@ func TestOpen_RefusesAListThatWasSplitInAPassword(t *testing.T) {
 		}
 	}
 	// A list in which one node has no password is refused as well; the error says what to do.
-	_, err := redlock.Validate([]string{"redis://u:p@r1", "redis://u:p@r2", "redis://r3"})
+	_, err := redlock.Open([]string{"redis://u:p@r1", "redis://u:p@r2", "redis://r3"})
 	want.Text(t, err, "of the 3 addresses only some have a user and a password", "write %2C", "give it one, or pass clients of your own to New")
 	for _, list := range []string{"r1,r2,r3", "redis://r1,r2,rediss://r3", "u:p@r1,u:p@r2,u:p@r3", "redis://u:p@r1,redis://u:q@r2,redis://:r@r3"} {
-		if _, err := redlock.Validate(strings.Split(list, ",")); err != nil {
+		l, err := redlock.Open(strings.Split(list, ","))
+		if err != nil {
 			t.Errorf("%s: got %v", list, err)
+			continue
 		}
+		want.NoError(t, l.Close(t.Context()))
 	}
 }
 

@@ -65,7 +65,7 @@ func TestOpen_RefusesConnectionsThatAreLessSecureThanTheyLook(t *testing.T) {
 	want.Err(t, err, redlock.ErrConfig)
 	want.Text(t, err, "node 1 of 1", "skip_verify", "WithTLS")
 
-	_, err = redlock.Validate([]string{"rediss://a:1", "b:1", "rediss://c:1"}, redlock.WithTLS(&tls.Config{}))
+	_, err = redlock.Open([]string{"rediss://a:1", "b:1", "rediss://c:1"}, redlock.WithTLS(&tls.Config{}))
 	want.Err(t, err, redlock.ErrConfig)
 	want.Text(t, err, "node 2 of 3", "rediss://", "not be encrypted")
 

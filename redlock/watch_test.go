@@ -2,20 +2,18 @@ package redlock_test
 
 import (
 	"context"
-	"errors"
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/redlockfx/redlockfx/internal/inside"
 	"github.com/redlockfx/redlockfx/internal/testkit/bubble"
 	"github.com/redlockfx/redlockfx/internal/testkit/records"
-	"github.com/redlockfx/redlockfx/redlock"
 )
 
-// A Watch whose context has not ended returns when Close starts, and does not ask the nodes without a pause while Close
+// What watches a lock ends when Close starts, and does not ask the nodes without a pause while Close
 // waits for something else.
-func TestWatch_EndsWhenCloseBegins(t *testing.T) {
+func TestOnHolder_EndsWhenCloseBegins(t *testing.T) {
 	bubble.Run(t, 3, func(t *testing.T, c *bubble.Cluster) {
 		c.Delay(time.Millisecond)
 		holder, _ := c.Locker()
@@ -25,12 +23,7 @@ func TestWatch_EndsWhenCloseBegins(t *testing.T) {
 		warmUp(t, l)
 		left := mustAcquire(t, l, "y")
 		synctest.Wait()
-		var watching sync.WaitGroup
-		watching.Go(func() {
-			if err := l.Watch(t.Context(), "x", func(redlock.Holder) {}); !errors.Is(err, redlock.ErrClosed) {
-				t.Errorf("got %v, want %v", err, redlock.ErrClosed)
-			}
-		})
+		inside.Of(l).OnHolder("x", func(inside.Holder) {})
 		time.Sleep(time.Second)
 		process.Hang(2)
 		_ = left.Release(t.Context()) // node 2 must be asked again and again
@@ -38,7 +31,6 @@ func TestWatch_EndsWhenCloseBegins(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
 		defer cancel()
 		_ = l.Close(ctx)
-		watching.Wait()
 		if asked := c.Asked() - before; asked > 50 {
 			t.Errorf("%d requests while Close waited", asked)
 		}
@@ -48,25 +40,21 @@ func TestWatch_EndsWhenCloseBegins(t *testing.T) {
 }
 
 // The nodes publish the release, so there is no need to poll.
-func TestWatch_OfALockWithoutEndDoesNotPoll(t *testing.T) {
+func TestOnHolder_OfALockWithoutEndDoesNotPoll(t *testing.T) {
 	bubble.Run(t, 3, func(t *testing.T, c *bubble.Cluster) {
 		records.Default.Put(t, "x", records.SomebodyElse, 0, c.Raw()...)
 		l, _ := c.Locker()
 		warmUp(t, l)
-		ctx, cancel := context.WithCancel(t.Context())
-		var watching sync.WaitGroup
-		var reported []redlock.Holder
-		watching.Go(func() {
-			_ = l.Watch(ctx, "x", func(h redlock.Holder) { reported = append(reported, h) })
-		})
+		var reported []inside.Holder
+		stop := inside.Of(l).OnHolder("x", func(h inside.Holder) { reported = append(reported, h) })
 		time.Sleep(time.Second)
 		before := c.Asked()
 		time.Sleep(time.Hour)
 		if asked := c.Asked() - before; asked > 0 {
 			t.Errorf("%d requests in an hour", asked)
 		}
-		cancel()
-		watching.Wait()
+		stop()
+		synctest.Wait()
 		if len(reported) != 1 || reported[0].Value != records.Text(records.SomebodyElse) {
 			t.Errorf("reported %+v", reported)
 		}

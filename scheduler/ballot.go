@@ -9,7 +9,7 @@ import (
 
 	"go.uber.org/zap"
 
-	"github.com/redlockfx/redlockfx/election"
+	"github.com/redlockfx/redlockfx/internal/inside"
 	"github.com/redlockfx/redlockfx/internal/jobmachine"
 	"github.com/redlockfx/redlockfx/internal/jobstore"
 	"github.com/redlockfx/redlockfx/internal/quorum"
@@ -214,7 +214,7 @@ func (l *loop) isFenced(err error) bool {
 			h.Leader.Replica, h.Leader.Token)
 	}
 	l.work.Go(func() { // raises the next lease's token above both; ends by the node timeout; lead waits for it
-		err := l.s.parts.Raise(l.stopping, election.LockName(l.s.elector.Name()), h.Leader.Token)
+		err := l.s.parts.Raise(l.stopping, inside.ElectionLock(l.s.elector.Name()), h.Leader.Token)
 		l.term.Resign(errors.Join(cause, err))
 	})
 	return true

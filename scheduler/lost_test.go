@@ -116,7 +116,7 @@ func TestLost_ATickThatWasCutOffIsRunAgain(t *testing.T) {
 
 // depose takes the lease away from the leader, as a person with redis-cli may. Its runs may go on, and write.
 func (c *cluster) depose() {
-	records.Default.Drop(c.T, election.LockName("x"), c.Raw()[:2]...)
+	records.Default.Drop(c.T, inside.ElectionLock("x"), c.Raw()[:2]...)
 }
 
 // The nodes have promised another leader with a larger token, so this leader cannot store anything. It resigns, and the next
@@ -279,7 +279,7 @@ func TestLost_ARunThatIsStoredWhenTheTermIsOverDoesNotStart(t *testing.T) {
 				time.AfterFunc(2*late, func() { a.links.Heal() })
 			}
 			renewal := command == "EVALSHA" && slices.ContainsFunc(args, func(arg string) bool {
-				return strings.Contains(arg, election.LockName("x"))
+				return strings.Contains(arg, inside.ElectionLock("x"))
 			})
 			if renewal {
 				p.WriteError(noMemory)

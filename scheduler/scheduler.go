@@ -69,10 +69,6 @@ func New(elector *election.Elector, opts ...Option) (*Scheduler, error) {
 	s.log = s.log.With(zap.String("election", elector.Name())).WithOptions(zap.AddStacktrace(zapcore.FatalLevel + 1)) // a stack in this package tells nothing
 	locker := elector.Locker()
 	settings := locker.Settings()
-	if settings.MaxClockSkew > jobstore.MaxSkew {
-		return nil, fmt.Errorf("scheduler: the Locker lets the nodes' clocks be %v apart (redlock.WithMaxClockSkew), jobs allow at most %v",
-			settings.MaxClockSkew, jobstore.MaxSkew)
-	}
 	s.store = jobstore.New(jobstore.Config{
 		Quorum: s.parts.Quorum, Prefix: settings.KeyPrefix, Election: elector.Name(), List: s.parts.List,
 		Unseen: settings.UnseenRestarts,

@@ -10,21 +10,22 @@ import (
 
 	"github.com/robfig/cron/v3"
 
-	"github.com/redlockfx/redlockfx/election"
 	"github.com/redlockfx/redlockfx/internal/inside"
+	"github.com/redlockfx/redlockfx/internal/jobstore"
 	"github.com/redlockfx/redlockfx/internal/testkit/want"
 	"github.com/redlockfx/redlockfx/redlock"
 	"github.com/redlockfx/redlockfx/scheduler"
 )
 
-// The nodes' clocks could be too far apart for jobs, so a leader would have no ticks.
-func TestNew_RefusesALockerThatAcceptsClocksFarApart(t *testing.T) {
+// Otherwise a leader would have no ticks while it has a quorum.
+func TestMaxClockSkew_IsWithinThatOfJobs(t *testing.T) {
 	inBubble(t, 1, func(t *testing.T, c *cluster) {
-		locker, _ := c.Locker(redlock.WithMaxClockSkew(5 * time.Second))
-		elector, err := election.New(locker, "x")
-		want.NoError(t, err)
-		_, err = scheduler.New(elector)
-		want.Text(t, err, "5s apart", "jobs allow at most 1s")
+		for _, d := range []time.Duration{redlock.MinTTL, 10 * time.Second, time.Hour, 1000 * time.Hour} {
+			locker, _ := c.Locker(redlock.WithTTL(d), redlock.WithMaxTTL(d), redlock.WithNodeTimeout(d/4))
+			if skew := locker.Settings().MaxClockSkew; skew > jobstore.MaxSkew {
+				t.Errorf("the clocks of nodes may be %v apart with a TTL of %v, those of a job's nodes %v", skew, d, jobstore.MaxSkew)
+			}
+		}
 	})
 }
 

@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	"context"
 	"crypto/tls"
 	"time"
 
@@ -61,9 +62,11 @@ func (p *program) clients() ([]*redis.Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	if _, err := redlock.Validate(urls, options...); err != nil {
+	l, err := redlock.Open(urls, options...) // only to check the settings
+	if err != nil {
 		return nil, err
 	}
+	_ = l.Close(context.Background()) // it was not used, so there is nothing to wait for
 	var all []*redis.Client
 	for _, url := range urls {
 		o, err := redlock.ClientOptions(url)
@@ -72,7 +75,7 @@ func (p *program) clients() ([]*redis.Client, error) {
 		}
 		if secure != nil {
 			own := secure.Clone()
-			own.ServerName = o.TLSConfig.ServerName // Validate has checked that all URLs are rediss://
+			own.ServerName = o.TLSConfig.ServerName // Open has checked that all URLs are rediss://
 			o.TLSConfig = own
 		}
 		o.MaxRetries = -1 // the user repeats the command

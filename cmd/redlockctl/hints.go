@@ -10,6 +10,7 @@ import (
 
 	"github.com/redlockfx/redlockfx/election"
 	"github.com/redlockfx/redlockfx/election/termlog"
+	"github.com/redlockfx/redlockfx/internal/inside"
 	"github.com/redlockfx/redlockfx/internal/nearest"
 )
 
@@ -72,7 +73,7 @@ func (p *program) elections(ctx context.Context) []string {
 		defer func() { _ = client.Close() }() // nothing was written
 	}
 	const pages, page = 20, 500 // fields of locks: more are not worth a hint
-	prefix := "n:" + election.LockName("")
+	prefix := "n:" + inside.ElectionLock("")
 	for _, client := range clients {
 		cursor := uint64(0)
 		for range pages {

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/redlockfx/redlockfx/internal/inside"
 	"github.com/redlockfx/redlockfx/internal/testkit/want"
 	"github.com/redlockfx/redlockfx/redlock"
 )
@@ -58,7 +59,7 @@ func sparing(fault func(l Links, nodes ...int)) func(*testing.T, *World) {
 				_, holderErr := p.Holder(t.Context(), name)
 				err = errors.Join(err, holderErr)
 			})
-			w.Takes(t, "the first report of Watch", moment, func() { err = errors.Join(err, p.watchOnce(t, name)) })
+			w.Takes(t, "the first report of OnHolder", moment, func() { p.watchOnce(name) })
 			w.Takes(t, "Release", moment, func() { err = errors.Join(err, lease.Release(t.Context())) })
 			if err != nil {
 				t.Error(err)
@@ -71,16 +72,16 @@ func sparing(fault func(l Links, nodes ...int)) func(*testing.T, *World) {
 	}
 }
 
-// watchOnce watches a held lock until Watch has reported the holder.
-func (p *Process) watchOnce(t *testing.T, name string) error {
-	enough := errors.New("enough")
-	ctx, cancel := context.WithCancelCause(t.Context())
-	defer cancel(nil)
-	err := p.Watch(ctx, name, func(redlock.Holder) { cancel(enough) })
-	if errors.Is(err, enough) {
-		return nil
-	}
-	return err
+// watchOnce watches a held lock until its holder is reported.
+func (p *Process) watchOnce(name string) {
+	reported := make(chan struct{}, 1)
+	defer inside.Of(p.Locker).OnHolder(name, func(inside.Holder) {
+		select {
+		case reported <- struct{}{}:
+		default:
+		}
+	})()
+	<-reported
 }
 
 // C1, C2 without a quorum; node-redlock "locks fail when redis is unreachable"; Pottery

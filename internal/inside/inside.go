@@ -11,21 +11,30 @@ import (
 	"github.com/redlockfx/redlockfx/internal/retry"
 )
 
-// Package redlock sets these functions when it is initialized. Their types cannot name those of redlock, which imports
-// this package.
+// Packages redlock and election set these functions when they are initialized. Their types cannot name those of redlock and
+// election, which import this package.
 var (
+	// CheckLocker returns the redlock.Settings that redlock.Open would use, and an error with every problem for which it would fail.
+	// opts is a []redlock.Option. Without any URL, the nodes are not checked.
+	CheckLocker func(urls []string, opts any) (settings any, err error)
+	// CheckElection returns every problem for which election.New would refuse an election of this name on a Locker with these
+	// redlock.Settings. opts is an []election.Option.
+	CheckElection func(settings any, name string, opts any) error
 	// Of returns the parts of a *redlock.Locker.
 	Of func(locker any) Parts
 	// Campaigning returns a redlock.AcquireOption.
 	Campaigning func(Campaign) any
 	// Join joins a *scheduler.Scheduler to an *election.Elector, for good. A later call changes nothing, and returns where the first
-	// one was made. Package election sets it.
+	// one was made.
 	Join func(elector any, p Partner) (first string)
-	// HasWork returns a channel that is closed when a callback was registered with an *election.Elector. Package election sets it.
+	// HasWork returns a channel that is closed when a callback was registered with an *election.Elector.
 	HasWork func(elector any) <-chan struct{}
 	// WithClock returns a redlock.Option for this module's own tests. It replaces the clock of this process.
 	WithClock func(*clock.Clock) any
 )
+
+// ElectionLock returns the name of an election's lock. Its prefix keeps it apart from the application's own locks.
+func ElectionLock(election string) string { return "election:" + election }
 
 // Parts are what a Locker is made of.
 type Parts struct {
@@ -36,11 +45,22 @@ type Parts struct {
 	// Listen returns a channel that receives a value whenever a message was published on channel, or may have been missed,
 	// for example before the subscription was confirmed. It does so until stop is called.
 	Listen func(channel string) (notices <-chan struct{}, stop func())
+	// OnHolder calls fn with who holds a lock: at once, and each time that changes. The zero Holder means nobody. The calls come one
+	// after the other on their own goroutine; if fn blocks, it misses all changes meanwhile but the last. None starts after stop, or
+	// Locker.Close, has returned. Nothing is written to the nodes.
+	OnHolder func(lock string, fn func(Holder)) (stop func())
 	// Believes reports whether a lock can have this fencing number, by the clocks of a quorum.
 	Believes func(number uint64) bool
 	// Raise makes sure that the next lease of the lock called name has a token above number. It fails if number is too far
 	// ahead of the nodes' clocks, or with redlock.ErrNoQuorum or redlock.ErrClosed.
 	Raise func(ctx context.Context, name string, number uint64) error
+}
+
+// Holder is a redlock.Holder.
+type Holder struct {
+	Value   string
+	Token   uint64
+	Expires time.Time
 }
 
 // Partner is what an Elector knows of its Scheduler.
