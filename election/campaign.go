@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"time"
 
+	"go.uber.org/zap"
+
 	"github.com/redlockfx/redlockfx/internal/inside"
 	"github.com/redlockfx/redlockfx/internal/retry"
 	"github.com/redlockfx/redlockfx/redlock"
@@ -25,24 +27,28 @@ func (e *Elector) campaign(r *run) (*redlock.Lease, <-chan renewal, error) {
 	defer e.clocks.Store(nil)
 	attempted := func(took time.Duration, err error) {
 		e.seeClocks(err)
-		e.callApp("the hook Attempt, or the logger", func() {
+		e.callApp(func() {
 			if err != nil && r.stopping.Err() == nil {
 				e.logAttempt(&view, err)
 			}
-			e.config.hooks.attempt(took, err)
+			for _, h := range e.config.hooks {
+				h.Attempt(took, err)
+			}
 		})
 	}
-	for failures := 0; !r.isStopping(); {
+	for failures := 0; r.stopping.Err() == nil; {
 		renewals := make(chan renewal, 8)
 		lease, err := e.acquire(r.stopping, attempted, renewals)
 		switch {
-		case err == nil && !r.isStopping() && time.Until(lease.Deadline()) > e.config.enough():
+		case err == nil && r.stopping.Err() == nil && time.Until(lease.Deadline()) > e.config.enough():
 			return lease, renewals, nil
 		case err == nil: // too late to start a term: Run must stop, or a pause after the request has used up the lease
-			err := lease.Release(r.stopping)
-			e.callApp("the logger", func() { e.logTooLate(lease, r.stopping.Err() != nil, err) })
+			_ = lease.Release(r.stopping) // if that fails it expires
 		case errors.Is(err, redlock.ErrClosed):
 			return nil, nil, fmt.Errorf("election: %q cannot lead any more: %w", e.name, err)
+		case r.stopping.Err() == nil: // Acquire has given up, because the nodes refuse it
+			e.callApp(func() { view.say(e.log.Error, "the nodes refuse this replica, retrying", "", zap.Error(err)) })
+			view.since = time.Time{}
 		}
 		failures++
 		_ = retry.Sleep(r.stopping, e.config.backoff().After(failures)) // the loop checks stopping itself
@@ -54,12 +60,12 @@ func (e *Elector) campaign(r *run) (*redlock.Lease, <-chan renewal, error) {
 func (e *Elector) acquire(
 	ctx context.Context, attempted func(time.Duration, error), renewals chan<- renewal,
 ) (*redlock.Lease, error) {
-	return e.locker.Acquire(ctx, e.lock, redlock.WithLeaseTTL(e.config.ttl),
+	return e.locker.Acquire(ctx, e.lock, redlock.WithLeaseTTL(e.config.TTL),
 		inside.Campaigning(inside.Campaign{
-			Value: e.config.announce, HeadStart: e.config.standby, Backoff: e.config.backoff(), Attempted: attempted,
+			Value: e.config.announce, HeadStart: e.config.Standby, Backoff: e.config.backoff(), Attempted: attempted,
 		}).(redlock.AcquireOption),
 		redlock.WithAutoExtend(redlock.Extension{
-			Every: e.config.every,
+			Every: e.config.RenewEvery,
 			Extended: func(attempts int, took time.Duration, err error) {
 				select {
 				case renewals <- renewal{attempts, took, err}:

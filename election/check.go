@@ -1,11 +1,16 @@
 package election
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"time"
 
+	"go.uber.org/zap"
+
+	"github.com/redlockfx/redlockfx/internal/inside"
 	"github.com/redlockfx/redlockfx/internal/nodeclock"
+	"github.com/redlockfx/redlockfx/internal/retry"
 	"github.com/redlockfx/redlockfx/redlock"
 )
 
@@ -16,6 +21,9 @@ const (
 
 	// lasting is how long a state that may end by itself must have lasted to be a problem.
 	lasting = time.Minute
+
+	inspectEvery = time.Minute // Run looks for problems
+	repeatEvery  = time.Hour   // it logs one that lasts
 )
 
 // Problem is a state that keeps work from being done, and that does not end by itself.
@@ -51,103 +59,115 @@ func (e *Elector) Check() error {
 // Run logs each of them when it has found it, and every hour while it lasts.
 func (e *Elector) Problems() []Problem {
 	e.mu.Lock()
-	t, failed, ended, report := e.term, e.failed, e.failedAt, e.partner.Problems
+	t, failed, jobs := e.term, e.failed, e.partner.Problems
 	e.mu.Unlock()
 	if failed != nil {
-		return []Problem{{needsRestart(failed), ended}}
+		return []Problem{needsRestart(*failed)}
 	}
 	var all []Problem
 	for _, p := range append(e.heldUp(), e.late(t)...) {
-		all = append(all, Problem{needsRestart(p.Err), p.Since})
+		all = append(all, needsRestart(p))
 	}
-	add := func(err error, since time.Time) {
-		if time.Since(since) >= lasting {
-			all = append(all, Problem{err, since})
-		}
-	}
+	var others []inside.Trouble
 	if p := e.clocks.Load(); p != nil {
-		add(p.Err, p.Since)
+		others = append(others, *p)
 	}
-	if report != nil {
-		report(add)
+	if jobs != nil {
+		others = append(others, jobs()...)
+	}
+	for _, p := range others {
+		if time.Since(p.Since) >= lasting {
+			all = append(all, Problem(p))
+		}
 	}
 	return all
 }
 
+// reportProblems logs each problem when it is found, and again while it lasts. It ends with ctx.
+func (e *Elector) reportProblems(ctx context.Context) {
+	said := make(map[time.Time]time.Time) // when a problem was logged, by its start
+	for retry.Sleep(ctx, inspectEvery) == nil {
+		all := e.Problems()
+		lasts := make(map[time.Time]time.Time, len(all))
+		for _, p := range all {
+			at := said[p.Since]
+			if time.Since(at) >= repeatEvery {
+				at = time.Now()
+				e.log.Error("a problem does not end by itself: somebody must act", zap.Time("since", p.Since),
+					zap.Bool("restart_helps", errors.Is(p.Err, ErrRestart)), zap.Error(p.Err))
+			}
+			lasts[p.Since] = at
+		}
+		if len(all) == 0 && len(said) > 0 {
+			e.log.Info("no problems any more")
+		}
+		said = lasts
+	}
+}
+
+// needsRestart returns a problem that is an [ErrRestart].
+func needsRestart(t inside.Trouble) Problem {
+	return Problem{fmt.Errorf("%w: %w", t.Err, ErrRestart), t.Since}
+}
+
 // late returns work of the term that outlives its lease.
-func (e *Elector) late(t *Term) []Problem {
+func (e *Elector) late(t *Term) []inside.Trouble {
 	if t == nil || t.Valid() {
 		return nil
 	}
-	late, idle := t.late(), isDone(e.whenIdle())
-	if late > 0 && len(e.stillRunning()) > 0 || late > maxBookkeeping && !idle {
+	if late := t.late(); late > 0 && len(e.stillRunning()) > 0 || late > maxBookkeeping && !isDone(e.whenIdle()) {
 		over := t.lease.Deadline()
 		err := fmt.Errorf("%w; the lease of term %d was over at %s", e.undrained(), t.Token(), over.Format(time.RFC3339))
-		return []Problem{{err, over}}
+		return []inside.Trouble{{Err: err, Since: over}}
 	}
 	return nil
 }
 
-// heldUp returns the hooks, loggers and panic handlers that have held up Run, or the ticks of jobs, for longer than the TTL.
-func (e *Elector) heldUp() (all []Problem) {
+// heldUp returns what has held up Run, or the ticks of jobs, for longer than the TTL.
+func (e *Elector) heldUp() (all []inside.Trouble) {
+	add := func(what string, since time.Time) {
+		if took := time.Since(since); took > e.config.TTL {
+			err := fmt.Errorf("election: %q: %s has not returned for %v", e.name, what, took.Round(time.Millisecond))
+			all = append(all, inside.Trouble{Err: err, Since: since})
+		}
+	}
+	if since := e.inApp.Load(); since != nil {
+		add("a hook or the logger", *since)
+	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	var calls []appCall
-	if c := e.inApp.Load(); c != nil {
-		calls = append(calls, *c)
-	}
 	for _, w := range e.running {
-		what, since := w.doing.Busy()
-		calls = append(calls, appCall{what, since})
-	}
-	for _, c := range calls {
-		if took := time.Since(c.since); c.what != "" && took > e.config.ttl {
-			err := fmt.Errorf("election: %q: %s has not returned for %v", e.name, c.what, took.Round(time.Millisecond))
-			all = append(all, Problem{err, c.since})
+		if what, since := w.doing.Busy(); what != "" {
+			add(what, since)
 		}
 	}
 	return all
 }
 
-// needsRestart makes an error an [ErrRestart].
-func needsRestart(err error) error { return fmt.Errorf("%w: %w", err, ErrRestart) }
+// callApp calls hooks and the logger on the goroutine of Run, and lets Check see how long that takes.
+func (e *Elector) callApp(fn func()) {
+	now := time.Now()
+	e.inApp.Store(&now)
+	defer e.inApp.Store(nil)
+	fn()
+}
 
 // seeClocks records whether an attempt to lead has failed because of the nodes' clocks.
 func (e *Elector) seeClocks(err error) {
 	if _, led := redlock.HeldBy(err); !led && errors.Is(err, redlock.ErrHeld) {
 		return // other candidates hold votes, which says nothing of the clocks
 	}
-	q, ok := errors.AsType[*redlock.QuorumError](err)
-	votes := 0
-	if ok {
-		votes = q.Got
+	var blame error
+	if q, ok := errors.AsType[*redlock.QuorumError](err); ok && q.Got < q.Need {
+		votes := q.Got
 		for _, n := range q.Nodes {
 			if _, untrusted := errors.AsType[nodeclock.Untrusted](n.Err); untrusted {
 				votes++
 			}
 		}
+		if votes >= q.Need {
+			blame = fmt.Errorf("election: %q: nobody can lead because of the nodes' clocks: synchronize them: %w", e.name, err)
+		}
 	}
-	if !ok || q.Got >= q.Need || votes < q.Need {
-		e.clocks.Store(nil)
-		return
-	}
-	p := &Problem{Since: time.Now(), Err: fmt.Errorf("election: %q: nobody can lead because of the nodes' clocks: synchronize them: %w",
-		e.name, err)}
-	if before := e.clocks.Load(); before != nil {
-		p.Since = before.Since
-	}
-	e.clocks.Store(p)
-}
-
-// appCall is a call of the application's own code, such as a hook or the logger, by Run.
-type appCall struct {
-	what  string // "" if a callback makes none
-	since time.Time
-}
-
-// callApp calls the application's own code on the goroutine of Run, and lets Check see how long that takes.
-func (e *Elector) callApp(what string, fn func()) {
-	e.inApp.Store(&appCall{what, time.Now()})
-	defer e.inApp.Store(nil)
-	fn()
+	e.clocks.Store(e.clocks.Load().Next(blame))
 }

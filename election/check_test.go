@@ -3,7 +3,6 @@ package election_test
 import (
 	"context"
 	"errors"
-	"math"
 	"testing"
 	"time"
 
@@ -17,7 +16,7 @@ import (
 
 func TestCheck_DrainForever(t *testing.T) {
 	inBubble(t, 3, func(t *testing.T, c *cluster) {
-		a := c.replica("a", 2*time.Minute, election.WithDrainTimeout(math.MaxInt64))
+		a := c.replica("a", 2*time.Minute, election.WithDrainTimeout(100*365*24*time.Hour))
 		a.leads()
 		a.stop()
 		time.Sleep(time.Minute)

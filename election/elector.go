@@ -25,8 +25,8 @@ type Elector struct {
 	config config
 	log    *zap.Logger
 
-	inApp  atomic.Pointer[appCall] // the call of the application's code that Run makes; nil: it makes none
-	clocks atomic.Pointer[Problem] // why no attempt to lead succeeds, if the nodes' clocks are the reason
+	inApp  atomic.Pointer[time.Time]      // since when Run has been in a hook or the logger; nil: it is in none
+	clocks atomic.Pointer[inside.Trouble] // no attempt to lead succeeds, and the nodes' clocks are the reason
 
 	mu        sync.Mutex // guards the fields below
 	callbacks []*callback
@@ -35,11 +35,10 @@ type Elector struct {
 	idle      chan struct{} // closed while nothing is running
 	run       *run
 	partner   inside.Partner
-	ran       bool      // Run was called before
-	refused   bool      // Shutdown was called before the first Run
-	failed    error     // why Run can never lead again
-	failedAt  time.Time // when that was found
-	term      *Term     // from its start until its work has returned
+	ran       bool            // Run was called before
+	refused   bool            // Shutdown was called before the first Run
+	failed    *inside.Trouble // Run can never lead again
+	term      *Term           // from its start until its work has returned
 }
 
 // New returns an Elector for the election called name: 1 to 191 bytes of UTF-8 without invisible characters. The error has all
@@ -52,7 +51,7 @@ func New(locker *redlock.Locker, name string, opts ...Option) (*Elector, error) 
 	if err := c.problems(name, locker.Settings()); err != nil {
 		return nil, err
 	}
-	log := c.log.With(zap.String("election", name), zap.String("candidate", c.id))
+	log := c.log.With(zap.String("election", name), zap.String("candidate", c.Identity))
 	e := &Elector{
 		locker: locker, parts: inside.Of(locker), name: name, lock: inside.ElectionLock(name), config: c,
 		idle: make(chan struct{}), hasWork: make(chan struct{}), log: log.WithOptions(zap.AddStacktrace(noStack)),
@@ -71,7 +70,7 @@ const noStack = zapcore.FatalLevel + 1
 func (e *Elector) Name() string { return e.name }
 
 // Identity returns the identity of this candidate: see [WithIdentity].
-func (e *Elector) Identity() string { return e.config.id }
+func (e *Elector) Identity() string { return e.config.Identity }
 
 // Locker returns the Locker that the Elector takes its lock with.
 func (e *Elector) Locker() *redlock.Locker { return e.locker }
@@ -92,6 +91,37 @@ func (e *Elector) Term() (*Term, bool) {
 		return nil, false
 	}
 	return t, true
+}
+
+// State says what an Elector is doing.
+type State string
+
+const (
+	// StateStopped means that Run is not running.
+	StateStopped State = "stopped"
+	// StateFollowing means that it campaigns, or waits until it may.
+	StateFollowing State = "following"
+	// StateLeading lasts from the win until the term is asked to end, or is lost.
+	StateLeading State = "leading"
+	// StateDraining lasts from the end of StateLeading until the callbacks have returned.
+	StateDraining State = "draining"
+)
+
+// State returns what this Elector is doing. It may have changed by the time the caller reads it.
+func (e *Elector) State() State {
+	e.mu.Lock()
+	t, running, working := e.term, e.run != nil, len(e.running) > 0
+	e.mu.Unlock()
+	switch {
+	case t != nil && t.canStart():
+		return StateLeading
+	case t != nil && (running || working): // after Run, e.term stays set
+		return StateDraining
+	case running:
+		return StateFollowing
+	default:
+		return StateStopped
+	}
 }
 
 // notFromInside returns an error if a call with this context comes from a callback, a run of a job or a [Term.Do] of this Elector.

@@ -76,8 +76,8 @@ func TestNew_NamesEveryProblemAtOnce(t *testing.T) {
 				[]string{"renew every 2562047h47m16.854775807s + drift"},
 			},
 			"no time to lead": {
-				"x", []election.Option{election.WithStopMargin(8 * time.Second), election.WithRenewal(time.Second)},
-				[]string{"stop margin 8s leaves no time to lead"},
+				"x", []election.Option{election.WithStopMargin(9500 * time.Millisecond), election.WithRenewal(time.Second / 4)},
+				[]string{"stop margin 9.5s leaves no time to lead"},
 			},
 			"too long": {
 				"x", []election.Option{election.WithTTL(time.Minute)},

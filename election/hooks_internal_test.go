@@ -22,14 +22,17 @@ func TestWithHooks_CallsAllInOrder(t *testing.T) {
 		}
 		WithHooks(h)(&c)
 	}
-	c.hooks.elected(nil)
-	c.hooks.ended(nil, nil)
-	c.hooks.drained(nil, 0, false)
-	c.hooks.renewed(nil, renewal{})
-	c.hooks.attempt(0, nil)
-	c.hooks.problem(Problem{})
-	for field := range reflect.TypeFor[Hooks]().Fields() {
-		want = append(want, field.Name+" 1", field.Name+" 2")
+	for _, h := range c.hooks {
+		h.Elected(nil)
+		h.Ended(nil, nil)
+		h.Drained(nil, 0, false)
+		h.Renewed(nil, 0, 0, nil)
+		h.Attempt(0, nil)
+	}
+	for i := range 2 {
+		for field := range reflect.TypeFor[Hooks]().Fields() {
+			want = append(want, fmt.Sprint(field.Name, " ", i+1))
+		}
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("called %q, want %q", got, want)

@@ -16,23 +16,29 @@ import (
 // callbacks have returned.
 func (e *Elector) lead(r *run, lease *redlock.Lease, renewals <-chan renewal) (cause error, drained bool) {
 	t := newTerm(r.stopping, e, lease)
-	stop := context.AfterFunc(r.stopping, func() { t.end(context.Cause(r.stopping)) })
+	stop := context.AfterFunc(r.stopping, func() { t.end(r.whyStopping()) })
 	defer stop()
 	defer func() { // has an effect only if a hook or the logger panicked or called Goexit: callbacks may still run then
 		t.lose(fmt.Errorf("%w: a panic or runtime.Goexit ended Run", ErrStopped))
 		t.lease.Abandon()
 	}()
-	e.callApp("the hook Elected, or the logger", func() {
+	e.callApp(func() {
 		e.log.Info("this replica leads", zap.Uint64("term", t.Token()), zap.Time("until", t.Deadline()))
-		e.config.hooks.elected(t)
+		for _, h := range e.config.hooks {
+			h.Elected(t)
+		}
 	})
-	if r.isStopping() {
-		t.end(context.Cause(r.stopping)) // AfterFunc's goroutine might do that only after begin
+	if r.stopping.Err() != nil {
+		t.end(r.whyStopping()) // AfterFunc's goroutine might do that only after begin
 	}
 	e.begin(t)
 	e.watch(t, renewals)
 	cause = context.Cause(t.work) // the first cause
-	e.callApp("the hook Ended", func() { e.config.hooks.ended(t, cause) })
+	e.callApp(func() {
+		for _, h := range e.config.hooks {
+			h.Ended(t, cause)
+		}
+	})
 
 	// The next leader may start the moment Release returns. So the work must stop before the lease is released.
 	began := time.Now()
@@ -47,14 +53,17 @@ func (e *Elector) lead(r *run, lease *redlock.Lease, renewals <-chan renewal) (c
 	case r.panicked.Load() != nil:
 		// The next leader may have the same bug. So it starts when the lease has run out, as after any crash, and not at once.
 		t.lease.Abandon()
-		e.forgetTerm()
 	default:
 		problem = t.lease.Release(r.stopping)
+	}
+	if drained {
 		e.forgetTerm()
 	}
-	e.callApp("the hook Drained, or the logger", func() {
+	e.callApp(func() {
 		e.logEnd(r, t, cause, problem)
-		e.config.hooks.drained(t, time.Since(began), late)
+		for _, h := range e.config.hooks {
+			h.Drained(t, time.Since(began), late)
+		}
 	})
 	return cause, drained
 }
@@ -82,38 +91,43 @@ func (e *Elector) watch(t *Term, renewals <-chan renewal) {
 // own context too, and waits for the stop margin. It returns false if some work is still running.
 func (e *Elector) drain(r *run, t *Term, renewals <-chan renewal) bool {
 	idle := e.whenIdle()
-	if e.awaitIdle(r, t, renewals, t.Context().Done()) {
+	if e.awaitIdle(t.Context(), r, t, renewals) {
 		return true
 	}
 	t.lose(fmt.Errorf("%w: the time to drain is over", context.Cause(t.work)))
 	select {
 	case <-idle:
-	case <-time.After(min(e.config.margin, time.Until(t.lease.Deadline()))):
+	case <-time.After(min(e.config.StopMargin, time.Until(t.lease.Deadline()))):
 	}
 	return isDone(idle)
 }
 
-// awaitIdle waits until no work is running, and returns true. It returns false when lost is closed or the time to drain is over. It
-// logs what it waits for.
-func (e *Elector) awaitIdle(r *run, t *Term, renewals <-chan renewal, lost <-chan struct{}) bool {
-	began, idle := time.Now(), e.whenIdle()
-	timeout, notice := time.After(e.config.drainTimeout), time.After(doing.Soon)
+// awaitIdle waits until no work is running, and returns true. It returns false when ctx ends or Shutdown has no more time. It logs
+// what it waits for.
+func (e *Elector) awaitIdle(ctx context.Context, r *run, t *Term, renewals <-chan renewal) bool {
+	began, idle, notice := time.Now(), e.whenIdle(), time.After(doing.Soon)
 	for {
 		select {
 		case n := <-renewals:
 			e.renewed(t, n)
 			continue
 		case <-notice:
-			e.callApp("the logger", func() { e.logDraining(t, began.Add(e.config.drainTimeout)) })
+			e.callApp(func() {
+				e.log.Info("draining: waiting for work to return", zap.Uint64("term", t.Token()),
+					zap.Strings("running", e.awaited()), zap.Time("until", began.Add(e.config.DrainTimeout)))
+			})
 			notice = time.After(doing.Often)
 			continue
 		case <-r.aborting.Done():
 			if !isDone(idle) {
-				e.callApp("the logger", func() { e.logCutShort(t, time.Since(began)) })
+				e.callApp(func() {
+					e.log.Warn("the drain is cut short: Shutdown has no more time", zap.Uint64("term", t.Token()),
+						zap.Duration("after", time.Since(began)), zap.Duration("drain_timeout", e.config.DrainTimeout),
+						zap.Strings("running", e.awaited()))
+				})
 			}
 		case <-idle:
-		case <-lost:
-		case <-timeout:
+		case <-ctx.Done():
 		}
 		return isDone(idle)
 	}
@@ -121,10 +135,13 @@ func (e *Elector) awaitIdle(r *run, t *Term, renewals <-chan renewal, lost <-cha
 
 // renewed reports a renewal.
 func (e *Elector) renewed(t *Term, n renewal) {
-	e.callApp("the hook Renewed, or the logger", func() {
+	e.callApp(func() {
 		if n.err != nil && !errors.Is(n.err, redlock.ErrLost) {
-			e.logRenewal(t, n)
+			e.log.Warn("failed to renew the lease, retrying until the stop deadline", zap.Uint64("term", t.Token()),
+				zap.Int("attempts", n.attempts), zap.Time("stop_deadline", t.Deadline()), zap.Error(n.err))
 		}
-		e.config.hooks.renewed(t, n)
+		for _, h := range e.config.hooks {
+			h.Renewed(t, n.attempts, n.took, n.err)
+		}
 	})
 }

@@ -23,7 +23,7 @@ type Leader struct {
 
 // announce returns the text that the lock stores about its holder: the escaped id, the time in milliseconds, and the value.
 func (c config) announce() string {
-	text := fmt.Sprintf("%s %d", url.QueryEscape(c.id), time.Now().UnixMilli())
+	text := fmt.Sprintf("%s %d", url.QueryEscape(c.Identity), time.Now().UnixMilli())
 	if c.value != "" {
 		text += " " + c.value
 	}

@@ -10,8 +10,7 @@ import (
 // callback is one registration. Elector.mu guards its fields.
 type callback struct {
 	fn   func(context.Context)
-	name string // of the function, for people
-	work *work  // its latest call; nil: none
+	work *work // its latest call; nil: none
 }
 
 // OnLeader registers fn, which the Elector calls once in every term, on a new goroutine. If this process leads now, that includes
@@ -25,7 +24,7 @@ func (e *Elector) OnLeader(fn func(ctx context.Context)) (stop func()) {
 	if fn == nil {
 		panic("election: OnLeader(nil)")
 	}
-	c := &callback{fn: fn, name: nameOf(fn)}
+	c := &callback{fn: fn}
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.callbacks = append(e.callbacks, c)
@@ -38,6 +37,7 @@ func (e *Elector) OnLeader(fn func(ctx context.Context)) (stop func()) {
 	return func() { e.remove(c) }
 }
 
+// nameOf returns the name of a function, for people.
 func nameOf(fn any) string { return runtime.FuncForPC(reflect.ValueOf(fn).Pointer()).Name() }
 
 func (e *Elector) remove(c *callback) {
@@ -65,7 +65,7 @@ func (e *Elector) begin(t *Term) {
 
 // startLocked runs a callback in t. t's contexts tell its goroutine to stop. drain and await wait for it through whenIdle.
 func (e *Elector) startLocked(c *callback, t *Term) {
-	ctx, w := e.newWork(t.work, t, c.name)
+	ctx, w := e.newWork(t.work, t, nameOf(c.fn))
 	c.work = w
 	e.addLocked(w)
 	go e.call(ctx, w, c.fn)

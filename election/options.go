@@ -22,8 +22,6 @@ import (
 )
 
 const (
-	defaultDrainTimeout = 10 * time.Second
-
 	maxValue = 3000 // bytes; together with an escaped id it fits into a lock's value
 
 	longest = 100 * 365 * 24 * time.Hour // largest setting; twice that does not overflow
@@ -35,18 +33,13 @@ const (
 type Option func(*config)
 
 type config struct {
-	id, value    string
-	ttl          time.Duration
-	every        time.Duration
-	margin       time.Duration
-	drainTimeout time.Duration
-	cooldown     time.Duration
-	maxTenure    time.Duration
-	standby      time.Duration
-	onPanic      func(*PanicError)
-	hooks        hooks
-	log          *zap.Logger
-	callbacks    []func(context.Context)
+	Settings
+	value     string
+	maxTenure time.Duration // unset: none
+	onPanic   func(*PanicError)
+	hooks     []Hooks // none has a field that is nil
+	log       *zap.Logger
+	callbacks []func(context.Context)
 }
 
 // OnLeader registers a callback like [Elector.OnLeader].
@@ -58,7 +51,7 @@ func OnLeader(fn func(ctx context.Context)) Option {
 // default identity consists of host, process and a random part. It is for people: two candidates with the same identity are still
 // two candidates.
 func WithIdentity(id, value string) Option {
-	return func(c *config) { c.id, c.value = id, value }
+	return func(c *config) { c.Identity, c.value = id, value }
 }
 
 func defaultIdentity() string {
@@ -71,27 +64,25 @@ func defaultIdentity() string {
 
 // WithTTL sets how long the lease lasts without renewal. The default is the Locker's TTL, and the limit is its MaxTTL. Too long:
 // after a crash nobody leads for that long. Too short: a pause or a slow network ends the term.
-func WithTTL(d time.Duration) Option { return func(c *config) { c.ttl = d } }
+func WithTTL(d time.Duration) Option { return func(c *config) { c.TTL = d } }
 
 // WithRenewal sets how often the lease is renewed, by default every TTL/3. Too rarely: fewer chances before the stop deadline. Too
 // often: unnecessary commands.
-func WithRenewal(every time.Duration) Option { return func(c *config) { c.every = every } }
+func WithRenewal(every time.Duration) Option { return func(c *config) { c.RenewEvery = every } }
 
 // WithStopMargin sets the time that callbacks have to stop when a term is not renewed. The term's contexts end that long before
 // anybody else can lead. The default is TTL/5. Too short: callbacks overlap with the next leader. Too long: the term is given up
 // while a renewal could still save it.
-func WithStopMargin(d time.Duration) Option { return func(c *config) { c.margin = d } }
+func WithStopMargin(d time.Duration) Option { return func(c *config) { c.StopMargin = d } }
 
-// WithDrainTimeout sets how long the lease is renewed for callbacks that have not returned after the term was asked to end and
-// [Hooks.Ended] has returned. The default is 10 s. Too short: work is cut off, and the next leader waits for the lease to expire.
+// WithDrainTimeout sets how long the lease is renewed for callbacks that have not returned after the term was asked to end. The default is 10 s. Too short: work is cut off, and the next leader waits for the lease to expire.
 // Too long: a hung callback holds up the handover.
-func WithDrainTimeout(d time.Duration) Option { return func(c *config) { c.drainTimeout = d } }
+func WithDrainTimeout(d time.Duration) Option { return func(c *config) { c.DrainTimeout = d } }
 
 // WithCooldown sets how long this process does not campaign after it gave up a term by itself: when it resigned, at the end of its
-// tenure, or after a panic that a handler took. The default is TTL/2, and the minimum 250 ms. Up to a tenth is added at random.
-// Repeated panics double it, up to ten TTLs. Too short: this process may win again before the others are notified. Too long: nobody
-// leads meanwhile if there is no other candidate.
-func WithCooldown(d time.Duration) Option { return func(c *config) { c.cooldown = d } }
+// tenure, or after a panic that a handler took. The default is TTL/2, and the minimum 250 ms. Up to a tenth is added at random. Too
+// short: this process may win again before the others are notified. Too long: nobody leads meanwhile if there is no other candidate.
+func WithCooldown(d time.Duration) Option { return func(c *config) { c.Cooldown = d } }
 
 // WithMaxTenure makes the leader resign after d, plus or minus up to a tenth at random. By default it never does. Too short: many
 // handovers. Too long: the instance that was started first leads forever.
@@ -101,7 +92,7 @@ func WithMaxTenure(d time.Duration) Option { return func(c *config) { c.maxTenur
 // time that nobody leads. It is a weak preference: a standby that leads keeps leading. Too short: it wins if the others
 // are slower by that much. Too long: nobody leads meanwhile if there is no other candidate. If d is longer than the
 // others' cooldown, it does not win when they give up a term.
-func WithStandby(d time.Duration) Option { return func(c *config) { c.standby = d } }
+func WithStandby(d time.Duration) Option { return func(c *config) { c.Standby = d } }
 
 // WithPanicHandler sets a function that gets each panic of a callback, on the callback's goroutine. The term ends, the lease is not
 // released before fn has returned, and after the cooldown the process campaigns again. Without this option Run panics, and the next
@@ -110,7 +101,7 @@ func WithPanicHandler(fn func(*PanicError)) Option { return func(c *config) { c.
 
 // WithHooks adds hooks that the Elector calls. Hooks of several WithHooks are called in that order, on the same goroutine. If one
 // panics, those after it are not called.
-func WithHooks(h Hooks) Option { return func(c *config) { c.hooks = append(c.hooks, h) } }
+func WithHooks(h Hooks) Option { return func(c *config) { c.hooks = append(c.hooks, h.complete()) } }
 
 // WithLogger sets where terms, and problems with them, are logged. By default, or if log is nil, nothing is logged.
 func WithLogger(log *zap.Logger) Option { return func(c *config) { c.log = log } }
@@ -119,10 +110,9 @@ func WithLogger(log *zap.Logger) Option { return func(c *config) { c.log = log }
 func WithSlog(log *slog.Logger) Option { return WithLogger(slogcore.New(log)) }
 
 func newConfig(s redlock.Settings, opts []Option) config {
-	c := config{
-		ttl: s.TTL, every: unset,
-		margin: unset, drainTimeout: defaultDrainTimeout, cooldown: unset, maxTenure: unset,
-	}
+	c := config{maxTenure: unset, Settings: Settings{
+		TTL: s.TTL, RenewEvery: unset, StopMargin: unset, DrainTimeout: 10 * time.Second, Cooldown: unset,
+	}}
 	for _, opt := range opts {
 		opt(&c)
 	}
@@ -131,11 +121,11 @@ func newConfig(s redlock.Settings, opts []Option) config {
 			*d = value
 		}
 	}
-	set(&c.every, c.ttl/3)
-	set(&c.margin, c.ttl/5)
-	set(&c.cooldown, c.ttl/2)
-	if c.id == "" {
-		c.id = defaultIdentity()
+	set(&c.RenewEvery, c.TTL/3)
+	set(&c.StopMargin, c.TTL/5)
+	set(&c.Cooldown, c.TTL/2)
+	if c.Identity == "" {
+		c.Identity = defaultIdentity()
 	}
 	if c.log == nil {
 		c.log = zap.NewNop()
@@ -145,12 +135,14 @@ func newConfig(s redlock.Settings, opts []Option) config {
 
 // backoff spaces the attempts that did not find who leads, at random. They double with each such attempt in a row.
 func (c config) backoff() retry.Backoff {
-	return retry.Backoff{Min: 50 * time.Millisecond, Max: max(c.ttl/20, 50*time.Millisecond)}
+	return retry.Backoff{Min: 50 * time.Millisecond, Max: max(c.TTL/20, 50*time.Millisecond)}
 }
 
 // enough returns how much of a lease must be left for a term to start. Otherwise, after a pause, callbacks would start and have to
 // stop at once.
-func (c config) enough() time.Duration { return c.margin + min(c.margin, (c.ttl-c.margin)/2) }
+func (c config) enough() time.Duration {
+	return c.StopMargin + min(c.StopMargin, (c.TTL-c.StopMargin)/2)
+}
 
 // tenure returns a channel that receives when a term that begins now must end by itself. It is nil if there is no limit.
 func (c config) tenure() <-chan time.Time {
@@ -174,36 +166,35 @@ func (c config) problems(election string, s redlock.Settings) error {
 	}
 	most := name.MaxLen - len(inside.ElectionLock(""))
 	check(len(election) <= most, "name %.20q... has %d bytes, it may have %d", election, len(election), most)
-	if err := name.Check("identity", c.id); err != nil {
+	if err := name.Check("identity", c.Identity); err != nil {
 		check(false, "%w", err)
 	}
 	check(len(c.value) <= maxValue, "value has %d bytes, it may have %d", len(c.value), maxValue)
-	check(c.ttl >= redlock.MinTTL, "ttl %v must be at least %v", c.ttl, redlock.MinTTL)
-	check(c.ttl <= s.MaxTTL, "ttl %v must not be above the locker's max ttl %v", c.ttl, s.MaxTTL)
-	check(c.every > s.NodeTimeout, "renew every %v must be above node timeout %v",
-		c.every, s.NodeTimeout)
-	check(c.margin > 0, "stop margin %v must be above 0", c.margin)
-	drift := clock.Allowance(c.ttl)
-	check(max(c.margin, c.every) < c.ttl && c.margin+c.every+drift < c.ttl, // the first part keeps the sum from overflowing
+	check(c.TTL >= redlock.MinTTL, "ttl %v must be at least %v", c.TTL, redlock.MinTTL)
+	check(c.TTL <= s.MaxTTL, "ttl %v must not be above the locker's max ttl %v", c.TTL, s.MaxTTL)
+	check(c.RenewEvery > s.NodeTimeout, "renew every %v must be above node timeout %v",
+		c.RenewEvery, s.NodeTimeout)
+	check(c.StopMargin > 0, "stop margin %v must be above 0", c.StopMargin)
+	drift := clock.Allowance(c.TTL)
+	check(max(c.StopMargin, c.RenewEvery) < c.TTL && c.StopMargin+c.RenewEvery+drift < c.TTL, // the first part keeps the sum from overflowing
 		"stop margin %v + renew every %v + drift %v must stay below ttl %v",
-		c.margin, c.every, drift, c.ttl)
-	if c.margin > 0 && c.margin < c.ttl {
-		check(c.enough()+s.NodeTimeout+drift < c.ttl, "stop margin %v leaves no time to lead: a term starts with %v left of "+
+		c.StopMargin, c.RenewEvery, drift, c.TTL)
+	if c.StopMargin > 0 && c.StopMargin < c.TTL {
+		check(c.enough()+s.NodeTimeout+drift < c.TTL, "stop margin %v leaves no time to lead: a term starts with %v left of "+
 			"its lease, and ttl %v less drift %v less node timeout %v is %v",
-			c.margin, c.enough(), c.ttl, drift, s.NodeTimeout, c.ttl-drift-s.NodeTimeout)
+			c.StopMargin, c.enough(), c.TTL, drift, s.NodeTimeout, c.TTL-drift-s.NodeTimeout)
 	}
 	checkSpan := func(what string, d time.Duration) {
 		check(d >= 0, "%s %v must not be negative", what, d)
 		check(d <= 0 || d >= time.Millisecond, "%s %v is below 1ms: multiply it by a unit, as in %d*time.Second", what, d, d)
+		check(d <= longest, "%s %v must be at most %v", what, d, longest)
 	}
-	checkSpan("drain timeout", c.drainTimeout)
-	checkSpan("cooldown", c.cooldown)
-	checkSpan("standby", c.standby)
-	check(c.cooldown <= longest, "cooldown %v must be at most %v", c.cooldown, longest)
-	check(c.standby <= longest, "standby %v must be at most %v", c.standby, longest)
+	checkSpan("drain timeout", c.DrainTimeout)
+	checkSpan("cooldown", c.Cooldown)
+	checkSpan("standby", c.Standby)
 	if c.maxTenure != unset {
-		check(c.maxTenure <= longest, "max tenure %v must be at most %v", c.maxTenure, longest)
-		check(c.maxTenure-c.maxTenure/10 > c.ttl, "max tenure %v less a tenth must be above ttl %v", c.maxTenure, c.ttl)
+		checkSpan("max tenure", c.maxTenure)
+		check(c.maxTenure-c.maxTenure/10 > c.TTL, "max tenure %v less a tenth must be above ttl %v", c.maxTenure, c.TTL)
 	}
 	for i, fn := range c.callbacks {
 		check(fn != nil, "callback %d of %d is nil", i+1, len(c.callbacks))
@@ -223,10 +214,4 @@ type Settings struct {
 }
 
 // Settings returns the effective settings of the Elector.
-func (e *Elector) Settings() Settings {
-	c := e.config
-	return Settings{
-		Identity: c.id, TTL: c.ttl, RenewEvery: c.every, StopMargin: c.margin, DrainTimeout: c.drainTimeout,
-		Cooldown: c.cooldown, Standby: c.standby,
-	}
-}
+func (e *Elector) Settings() Settings { return e.config.Settings }

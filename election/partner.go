@@ -23,15 +23,7 @@ func (e *Elector) join(p inside.Partner) (first string) {
 	}
 	e.partner = p
 	if r := e.run; r != nil && r.alongside.Err() == nil {
-		r.besides.Go(func() { p.Beside(r.alongside) }) // endRunBesides waits for it
+		r.besides.Go(func() { p.Beside(r.alongside) }) // Run waits for it
 	}
 	return ""
-}
-
-// endRunBesides ends what runs beside the loop, and waits for it.
-func (e *Elector) endRunBesides(r *run) {
-	e.mu.Lock()
-	r.endBesides() // under the lock, so that nothing is started any more
-	e.mu.Unlock()
-	e.callApp("the hook Problem, or the logger", r.besides.Wait)
 }

@@ -15,8 +15,7 @@ import (
 
 // run is one call of Run.
 type run struct {
-	caller   context.Context // of Run
-	stopping context.Context // done when Run must stop; its cause wraps ErrStopped
+	stopping context.Context // done when Run must stop
 	stop     context.CancelCauseFunc
 	aborting context.Context // done when draining must end
 	abort    context.CancelFunc
@@ -47,13 +46,14 @@ func (e *Elector) Run(ctx context.Context) error {
 		return err
 	}
 	r.err = errors.New("election: a panic or runtime.Goexit ended Run")
-	unlink := context.AfterFunc(ctx, func() { r.isStopping() })
 	r.besides.Go(func() { e.reportProblems(r.alongside) })
 	unwatch := e.logNodes()
 	defer func() {
-		unlink()
 		unwatch()
-		e.endRunBesides(r)
+		e.mu.Lock()
+		r.endBesides() // under the lock, so that nothing is started any more
+		e.mu.Unlock()
+		e.callApp(r.besides.Wait) // they log
 		e.endRun(r)
 		if p := r.panicked.Load(); p != nil {
 			panic(p)
@@ -77,9 +77,9 @@ func (e *Elector) beginRun(ctx context.Context) (*run, error) {
 		return nil, fmt.Errorf("%w: %q: Shutdown was called before Run", ErrStopped, e.name)
 	}
 	e.ran = true
-	r := &run{caller: ctx, done: make(chan struct{})}
-	base := context.WithoutCancel(ctx) // callbacks get the values of ctx
-	r.stopping, r.stop = context.WithCancelCause(base)
+	r := &run{done: make(chan struct{})}
+	r.stopping, r.stop = context.WithCancelCause(ctx)
+	base := context.WithoutCancel(ctx)
 	r.aborting, r.abort = context.WithCancel(base)
 	r.alongside, r.endBesides = context.WithCancel(base)
 	if fn := e.partner.Beside; fn != nil {
@@ -89,13 +89,9 @@ func (e *Elector) beginRun(ctx context.Context) (*run, error) {
 	return r, nil
 }
 
-// isStopping reports whether Run must stop. It checks the context of Run as well, since the goroutine that forwards its end may
-// not have run yet.
-func (r *run) isStopping() bool {
-	if r.caller.Err() != nil {
-		r.stop(fmt.Errorf("%w: %w", ErrStopped, context.Cause(r.caller)))
-	}
-	return r.stopping.Err() != nil
+// whyStopping returns why Run must stop.
+func (r *run) whyStopping() error {
+	return fmt.Errorf("%w: %w", ErrStopped, context.Cause(r.stopping))
 }
 
 func (e *Elector) endRun(r *run) {
@@ -105,7 +101,7 @@ func (e *Elector) endRun(r *run) {
 		r.err = p
 	}
 	if errors.Is(r.err, redlock.ErrClosed) {
-		e.failed, e.failedAt = r.err, time.Now()
+		e.failed = e.failed.Next(r.err)
 	}
 	e.mu.Unlock()
 	r.stop(ErrStopped)
@@ -115,7 +111,6 @@ func (e *Elector) endRun(r *run) {
 
 // loop goes from state to state, each a function that returns when the state is over.
 func (e *Elector) loop(r *run) error {
-	panics := 0 // of terms in a row
 	for {
 		if !e.await(r) {
 			return e.undrained()
@@ -128,14 +123,8 @@ func (e *Elector) loop(r *run) error {
 		if !drained && r.stopping.Err() != nil {
 			return e.undrained()
 		}
-		if _, panicked := errors.AsType[*PanicError](cause); panicked {
-			panics++
-			e.cool(r, panics)
-			continue
-		}
-		panics = 0
-		if errors.Is(cause, ErrResigned) {
-			e.cool(r, 1)
+		if _, panicked := errors.AsType[*PanicError](cause); panicked || errors.Is(cause, ErrResigned) {
+			e.cool(r)
 		}
 	}
 }
@@ -147,7 +136,9 @@ func (e *Elector) await(r *run) bool {
 	select {
 	case <-idle:
 	case <-r.stopping.Done():
-		e.awaitIdle(r, e.lastTerm(), nil, nil)
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(r.stopping), e.config.DrainTimeout)
+		defer cancel()
+		e.awaitIdle(ctx, r, e.lastTerm(), nil)
 	}
 	if !isDone(idle) {
 		return false
@@ -159,13 +150,9 @@ func (e *Elector) await(r *run) bool {
 // minCooldown limits how often a process that always gives up at once is elected, whatever the settings.
 const minCooldown = 250 * time.Millisecond
 
-// cool pauses after a term that the leader gave up by itself, so that another process gets the lock if there is one. The pause
-// doubles with each term in a row that ended by a panic.
-func (e *Elector) cool(r *run, inARow int) {
-	pause := max(e.config.cooldown, minCooldown)
-	for most := 10 * e.config.ttl; inARow > 1 && pause < most; inARow-- {
-		pause = min(2*pause, most)
-	}
+// cool pauses after a term that the leader gave up by itself, so that another process gets the lock if there is one.
+func (e *Elector) cool(r *run) {
+	pause := max(e.config.Cooldown, minCooldown)
 	_ = retry.Sleep(r.stopping, pause+rand.N(pause/10)) // the loop checks stopping itself
 }
 

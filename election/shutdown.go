@@ -2,6 +2,7 @@ package election
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -26,7 +27,7 @@ func (e *Elector) Shutdown(ctx context.Context) error {
 	if r == nil {
 		return nil
 	}
-	r.stop(fmt.Errorf("%w: shutdown", ErrStopped))
+	r.stop(errors.New("shutdown"))
 	if err := e.notFromInside(ctx); err != nil {
 		return fmt.Errorf("election: %q is stopping, but Shutdown does not wait: %w", e.name, err)
 	}
@@ -35,11 +36,12 @@ func (e *Elector) Shutdown(ctx context.Context) error {
 		abort := time.AfterFunc(left-e.reserve(left), r.abort)
 		defer abort.Stop()
 	}
-	check := time.NewTicker(e.config.ttl / 2)
+	check := time.NewTicker(e.config.TTL / 2)
 	defer check.Stop()
-	for !isDone(r.done) && ctx.Err() == nil {
+	for ctx.Err() == nil {
 		select {
 		case <-r.done:
+			return r.err
 		case <-ctx.Done():
 		case <-check.C:
 			if calls := e.heldUp(); len(calls) > 0 {
@@ -47,10 +49,10 @@ func (e *Elector) Shutdown(ctx context.Context) error {
 			}
 		}
 	}
+	r.abort()
 	if isDone(r.done) {
 		return r.err
 	}
-	r.abort()
 	if isDone(e.whenIdle()) {
 		return fmt.Errorf("election: %q is stopping: %w", e.name, context.Cause(ctx))
 	}
@@ -59,5 +61,5 @@ func (e *Elector) Shutdown(ctx context.Context) error {
 
 // reserve returns how much of a shutdown's time is kept for callbacks to return after they were cut off, and for the release.
 func (e *Elector) reserve(left time.Duration) time.Duration {
-	return min(e.config.margin, left/4) + 2*e.locker.Settings().NodeTimeout
+	return min(e.config.StopMargin, left/4) + 2*e.locker.Settings().NodeTimeout
 }

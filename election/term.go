@@ -26,7 +26,6 @@ type Term struct {
 	mu    sync.Mutex // guards the fields below
 	timer *clock.Timer
 	drain *time.Timer // ends trusted when the time to drain is over; set when work ended
-	ended time.Time   // when work ended
 	over  time.Time   // when trusted ended
 }
 
@@ -53,9 +52,8 @@ func newTerm(base context.Context, e *Elector, lease *redlock.Lease) *Term {
 	context.AfterFunc(t.work, func() {
 		t.mu.Lock()
 		defer t.mu.Unlock()
-		t.ended = time.Now()
 		if t.over.IsZero() {
-			t.drain = time.AfterFunc(e.config.drainTimeout, func() { // a hook may hold up Run
+			t.drain = time.AfterFunc(e.config.DrainTimeout, func() { // a hook may hold up Run
 				t.lose(fmt.Errorf("%w: the time to drain is over", context.Cause(t.work)))
 			})
 		}
@@ -86,30 +84,13 @@ func (t *Term) stopAt() time.Time { return t.clock.Now().Add(time.Until(t.Deadli
 func (t *Term) expire() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if time.Until(t.Deadline()) <= 0 {
-		t.tooLate()
-	} else if t.trusted.Err() == nil {
+	if t.Valid() {
 		t.timer.Reset(t.stopAt())
 	}
 }
 
-func (t *Term) tooLate() {
-	t.lose(fmt.Errorf("%w: term %d was not renewed by its stop deadline %s", ErrLost, t.Token(),
-		t.Deadline().Format(time.StampMilli)))
-}
-
 // canStart reports whether work may start: the term has not been asked to end, and is valid.
 func (t *Term) canStart() bool { return t.work.Err() == nil && t.Valid() }
-
-// endedAt returns when the term was asked to end, or lost. If neither has happened, it returns the current time.
-func (t *Term) endedAt() time.Time {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.ended.IsZero() {
-		return time.Now()
-	}
-	return t.ended
-}
 
 // late returns how long work of the term has been late, or a value not above 0 if it is not late. Work is late when the lease is
 // over and [Term.Context] ended at least the stop margin ago. If the deadline passed during a pause of the process, that context
@@ -120,7 +101,7 @@ func (t *Term) late() time.Duration {
 	if t.over.IsZero() {
 		return 0
 	}
-	return min(time.Since(t.lease.Deadline()), time.Since(t.over)-t.elector.config.margin)
+	return min(time.Since(t.lease.Deadline()), time.Since(t.over)-t.elector.config.StopMargin)
 }
 
 // Resign asks the term to end. Its callbacks' contexts end with [ErrResigned] and cause. When the callbacks have returned, the
@@ -149,7 +130,7 @@ func (t *Term) Since() time.Time { return t.since }
 
 // Deadline returns the stop deadline: when the term's contexts end unless the lease is renewed before. It is the stop margin before
 // anybody else can lead. Each renewal moves it, even while the term drains.
-func (t *Term) Deadline() time.Time { return t.lease.Deadline().Add(-t.elector.config.margin) }
+func (t *Term) Deadline() time.Time { return t.lease.Deadline().Add(-t.elector.config.StopMargin) }
 
 // Valid reports whether the lease can be trusted right now: the stop deadline has not passed, and the lease is neither lost nor
 // released. It is true while callbacks drain. Once it is false it stays false: Valid ends a term whose deadline has passed, even
@@ -161,7 +142,8 @@ func (t *Term) Valid() bool {
 	if time.Now().Before(t.Deadline()) {
 		return true
 	}
-	t.tooLate()
+	t.lose(fmt.Errorf("%w: term %d was not renewed by its stop deadline %s", ErrLost, t.Token(),
+		t.Deadline().Format(time.StampMilli)))
 	return false
 }
 

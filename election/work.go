@@ -18,17 +18,15 @@ import (
 // has begun.
 type work struct {
 	term   *Term
-	name   string // of the function, for people
-	since  time.Time
 	cancel context.CancelFunc
 	doing  *doing.List
 }
 
-// newWork returns new work and its context, which is derived from ctx.
+// newWork returns new work and its context, which is derived from ctx. name is that of the function, for people.
 func (e *Elector) newWork(ctx context.Context, t *Term, name string) (context.Context, *work) {
-	w := &work{term: t, name: name, since: time.Now()}
+	w := &work{term: t}
 	ctx, w.cancel = context.WithCancel(t.inside(ctx, "the callback", name))
-	ctx, w.doing = doing.With(ctx, func(item doing.Item) { e.logReturned(t, item) })
+	ctx, w.doing = doing.With(ctx, name, func(item doing.Item) { e.logReturned(t, item) })
 	return ctx, w
 }
 
@@ -80,9 +78,7 @@ func (e *Elector) panicked(t *Term, p *PanicError) {
 // returned records that work has returned or panicked.
 func (e *Elector) returned(w *work) {
 	w.cancel()
-	if _, named := w.doing.Items(); !named {
-		e.logReturned(w.term, doing.Item{Name: w.name, Since: w.since})
-	}
+	w.doing.Returned()
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.running = slices.DeleteFunc(e.running, func(other *work) bool { return other == w })
@@ -97,22 +93,14 @@ func (e *Elector) stillRunning() []doing.Item {
 	defer e.mu.Unlock()
 	var all []doing.Item
 	for _, w := range e.running {
-		items, named := w.doing.Items()
-		if !named {
-			items = []doing.Item{{Name: w.name, Since: w.since}}
-		}
-		all = append(all, items...)
+		all = append(all, w.doing.Items()...)
 	}
 	return all
 }
 
 // undrained returns an ErrUndrained that names the work that has not returned.
 func (e *Elector) undrained() error {
-	t, asked := e.lastTerm(), ""
-	if t != nil {
-		asked = fmt.Sprintf(", %v after it was told to stop", time.Since(t.endedAt()).Round(time.Millisecond))
-	}
-	return fmt.Errorf("%w: %q: still running%s: %s", ErrUndrained, e.name, asked, strings.Join(e.awaited(), ", "))
+	return fmt.Errorf("%w: %q: still running: %s", ErrUndrained, e.name, strings.Join(e.awaited(), ", "))
 }
 
 // awaited describes what a drain waits for.

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/redlockfx/redlockfx/election"
+	"github.com/redlockfx/redlockfx/internal/inside"
 )
 
 const (
@@ -20,25 +21,8 @@ const (
 	maxScanned = 10_000
 )
 
-// trouble is why jobs of this process do not run, and since when.
-type trouble struct {
-	err   error
-	since time.Time
-}
-
-// troubleOf returns the trouble that begins with an error, or goes on with it. It returns nil if err is nil.
-func troubleOf(before *trouble, err error) *trouble {
-	switch {
-	case err == nil:
-		return nil
-	case before == nil:
-		return &trouble{err, time.Now()}
-	}
-	return &trouble{err, before.since}
-}
-
-// problems reports why jobs of this process do not run: see [inside.Partner].
-func (s *Scheduler) problems(report func(err error, since time.Time)) {
+// problems returns why jobs of this process do not run: see [inside.Partner].
+func (s *Scheduler) problems() []inside.Trouble {
 	term, leads := s.elector.Term()
 	s.mu.Lock()
 	l, closed, lacked := s.loop, s.closed, s.lacked
@@ -46,8 +30,8 @@ func (s *Scheduler) problems(report func(err error, since time.Time)) {
 	isOurs := leads && l != nil && l.term == term
 	switch {
 	case !leads:
-		if lacked != nil && time.Since(lacked.since) >= lackedAfter {
-			report(lacked.err, lacked.since)
+		if lacked != nil && time.Since(lacked.Since) >= lackedAfter {
+			return []inside.Trouble{*lacked}
 		}
 	case !closed.IsZero():
 		err := fmt.Errorf("%w, and this process leads, so no job ticks anywhere: end its Elector.Run as well, or %w",
@@ -56,12 +40,13 @@ func (s *Scheduler) problems(report func(err error, since time.Time)) {
 			err = fmt.Errorf("%w: no job ticks anywhere while Shutdown waits for %s: give it less time", errShutdown,
 				strings.Join(l.runner.underway(), ", "))
 		}
-		report(err, latest(closed, term.Since()))
+		return []inside.Trouble{{Err: err, Since: latest(closed, term.Since())}}
 	case isOurs:
 		if t := l.idle.Load(); t != nil {
-			report(t.err, t.since)
+			return []inside.Trouble{*t}
 		}
 	}
+	return nil
 }
 
 // noteIdle notes why the leader starts nothing, or no longer why, and returns when to look again at the latest.
@@ -70,9 +55,7 @@ func (l *loop) noteIdle(now time.Time) time.Duration {
 		l.scanAt = time.Now().Add(overdueAfter)
 		l.overdue = l.findOverdue(now.Add(-overdueAfter))
 	}
-	if before, t := l.idle.Load(), troubleOf(l.idle.Load(), l.whyIdle()); before != nil || t != nil {
-		l.idle.Store(t)
-	}
+	l.idle.Store(l.idle.Load().Next(l.whyIdle()))
 	return time.Until(l.scanAt)
 }
 
@@ -129,5 +112,5 @@ func (s *Scheduler) noteLacked(ctx context.Context, names []string, of int) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.lacked = troubleOf(s.lacked, err)
+	s.lacked = s.lacked.Next(err)
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/redlockfx/redlockfx/election"
 	"github.com/redlockfx/redlockfx/internal/doing"
+	"github.com/redlockfx/redlockfx/internal/inside"
 	"github.com/redlockfx/redlockfx/internal/jobmachine"
 	"github.com/redlockfx/redlockfx/internal/jobstore"
 	"github.com/redlockfx/redlockfx/internal/retry"
@@ -56,9 +57,9 @@ type loop struct {
 	writes   writes
 	polls    polls
 
-	idle    atomic.Pointer[trouble] // why nothing starts, or not all that is due; nil: all is well
-	overdue error                   // ticks that nothing explains, as of the last scan
-	scanAt  time.Time               // when to look for them next
+	idle    atomic.Pointer[inside.Trouble] // why nothing starts, or not all that is due; nil: all is well
+	overdue error                          // ticks that nothing explains, as of the last scan
+	scanAt  time.Time                      // when to look for them next
 
 	drained bool      // no run is opened any more
 	giveUp  time.Time // when to stop retrying the last writes; zero while runs are under way

@@ -36,7 +36,7 @@ type Scheduler struct {
 	seen    map[string]seen // what this process last knew of its jobs on the nodes
 	stop    func()          // removes the callback from the elector; set when the first job is added
 	closed  time.Time       // when Shutdown was called; zero: it was not
-	lacked  *trouble        // jobs that another leader does not have
+	lacked  *inside.Trouble // jobs that another leader does not have
 }
 
 // New returns a Scheduler that runs its jobs in the terms of elector, including one under way. It starts and stops with

@@ -20,9 +20,9 @@ type List struct {
 	ended func(Item) // may be nil
 
 	mu    sync.Mutex // guards the fields below
-	named bool       // the callback names its work: while none is listed, it does nothing that matters
 	items []*Item
-	busy  Item // see SetBusy
+	whole *Item // the callback itself; nil: it names its work, and while none is listed it does nothing that matters
+	busy  Item  // see SetBusy
 }
 
 // Item is one piece of work.
@@ -33,9 +33,11 @@ type Item struct {
 
 type key struct{}
 
-// With returns a context for a callback, and the list of its work. ended is called with each piece when it has ended.
-func With(ctx context.Context, ended func(Item)) (context.Context, *List) {
-	l := &List{ended: ended}
+// With returns a context for a callback called name, and the list of its work, which begins with the callback itself. ended is
+// called with each piece when it has ended.
+func With(ctx context.Context, name string, ended func(Item)) (context.Context, *List) {
+	whole := &Item{name, time.Now()}
+	l := &List{ended: ended, items: []*Item{whole}, whole: whole}
 	return context.WithValue(ctx, key{}, l), l
 }
 
@@ -44,7 +46,8 @@ func Naming(ctx context.Context) {
 	if l, ok := ctx.Value(key{}).(*List); ok {
 		l.mu.Lock()
 		defer l.mu.Unlock()
-		l.named = true
+		l.items = slices.DeleteFunc(l.items, func(item *Item) bool { return item == l.whole })
+		l.whole = nil
 	}
 }
 
@@ -86,12 +89,22 @@ func (l *List) end(item *Item) {
 	}
 }
 
-// Items returns the work under way; named is false if the callback names none of it.
-func (l *List) Items() (items []Item, named bool) {
+// Returned says that the callback has returned.
+func (l *List) Returned() {
+	l.mu.Lock()
+	whole := l.whole
+	l.mu.Unlock()
+	if whole != nil {
+		l.end(whole)
+	}
+}
+
+// Items returns the work under way.
+func (l *List) Items() (items []Item) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, item := range l.items {
 		items = append(items, *item)
 	}
-	return items, l.named
+	return items
 }

@@ -69,8 +69,8 @@ type Partner struct {
 	// Beside is called on a goroutine of its own in each Run, including one under way. The context ends with Run, which then
 	// waits for Beside.
 	Beside func(ctx context.Context)
-	// Problems reports why jobs of this replica do not run, and since when. It must not block.
-	Problems func(report func(err error, since time.Time))
+	// Problems returns why jobs of this replica do not run. It must not block.
+	Problems func() []Trouble
 }
 
 // Campaign is how a candidate waits for its lock.
