@@ -4,8 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
 
+	"github.com/redlockfx/redlockfx/internal/cronspec"
 	"github.com/redlockfx/redlockfx/internal/jobmachine"
 	"github.com/redlockfx/redlockfx/internal/jobstore"
 )
@@ -15,15 +15,11 @@ import (
 
 // everyJob is that job.
 var everyJob = &job{
-	Job: Job{Name: jobstore.AllJobs}, schedule: never{}, label: "all jobs", machine: jobmachine.Job{Name: jobstore.AllJobs, Schedule: never{}},
+	Job: Job{Name: jobstore.AllJobs}, schedule: never, label: "all jobs", machine: jobmachine.Job{Name: jobstore.AllJobs, Schedule: never},
 }
 
 // never is the schedule of a job without ticks.
-type never struct{}
-
-func (never) Next(time.Time) time.Time    { return time.Time{} }
-func (never) Count(_, _ time.Time) int    { return 0 }
-func (never) Reading(time.Time) time.Time { return time.Time{} }
+const never = cronspec.Opaque("")
 
 // PauseAll stops the ticks of all jobs of the election, also of those that are added later, until [Scheduler.ResumeAll]. A job that is
 // paused by itself stays so afterwards. For the rest it is like [Scheduler.Pause].

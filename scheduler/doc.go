@@ -161,6 +161,9 @@
 // the spec is still valid, and the job has no tick any more. A job that the nodes do not know yet has only ticks that come after it
 // was added, so a job with @at must be deployed before its tick.
 //
+// What no spec can say, such as the working days of a country, is a [Job].Schedule: any schedule of robfig/cron's interface. Then
+// Spec is the text by which replicas know it: it is a change of the job if the text changes, and no change if it does not.
+//
 // # Why not robfig's runner
 //
 // This package uses only the parser of github.com/robfig/cron. Its runner does not tell a job which tick it runs for,

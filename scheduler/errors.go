@@ -33,12 +33,13 @@ var (
 	errGoexit     = errors.New("scheduler: the run called runtime.Goexit")
 )
 
-// panicError is the error of a run that panicked.
+// panicError is the error of a function that panicked.
 type panicError struct {
+	what  string
 	value any
 	stack []byte
 }
 
 func (e *panicError) Error() string {
-	return fmt.Sprintf("scheduler: the run panicked: %v", e.value)
+	return fmt.Sprintf("scheduler: %s panicked: %v", e.what, e.value)
 }

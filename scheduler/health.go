@@ -83,9 +83,13 @@ func (l *loop) whyIdle() error {
 // has not begun.
 func (l *loop) findOverdue(by time.Time) (err error) {
 	first, n, scanned := "", 0, 0
+	var failed error
 	for name, e := range l.entries {
 		if scanned++; scanned > maxScanned {
 			break
+		}
+		if g, ok := e.job.schedule.(*given); ok && g.err() != nil {
+			failed = fmt.Errorf("scheduler: this process leads the job %q, and it has no ticks any more: %w", name, g.err())
 		}
 		if e.machine.IsOverdue(by) {
 			n++
@@ -93,7 +97,7 @@ func (l *loop) findOverdue(by time.Time) (err error) {
 		}
 	}
 	if n == 0 {
-		return nil
+		return failed
 	}
 	return fmt.Errorf("scheduler: %d of %d jobs have ticks that have not begun, and nothing explains that, such as %q: %w",
 		n, len(l.entries)-1, first, election.ErrRestart)

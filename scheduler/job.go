@@ -8,6 +8,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/robfig/cron/v3"
+
 	"github.com/redlockfx/redlockfx/internal/cronspec"
 	"github.com/redlockfx/redlockfx/internal/jobmachine"
 	"github.com/redlockfx/redlockfx/internal/name"
@@ -27,6 +29,15 @@ type Job struct {
 	Name string
 	// Spec says when the job ticks; see [Parse].
 	Spec string
+	// Schedule, if it is set, has the ticks instead, such as those on the working days of a country. Its Next must return the same
+	// ticks, which are whole seconds, on every replica and from wherever one looks. It must return at once, and may be called from
+	// several goroutines. Spec is then a text of 1 to 200 bytes by which replicas tell one schedule from another: change it whenever
+	// the ticks change, and with new data, remove the job and add it again. Replicas that do not have the job do not know its next
+	// tick. Location does not apply.
+	//
+	// A Schedule whose Next panics, returns an instant that is not later, or does not return within two seconds, is refused by Add.
+	// If that happens later, the job has no ticks any more in this process. That is logged, and [election.Elector.Check] says it.
+	Schedule cron.Schedule
 	// Run does the work of one tick. Its context ends before anybody else can lead. A job has no parameters: Run is a closure
 	// over what it needs. Two jobs that need different values need different names.
 	Run func(ctx context.Context, run Run) error
@@ -109,6 +120,18 @@ type job struct {
 	removed  atomic.Bool                      // no run starts any more
 }
 
+// timetable returns the job's ticks.
+func (j *Job) timetable(loc *time.Location) (cronspec.Schedule, error) {
+	if j.Schedule == nil {
+		return cronspec.Parse(j.Spec, loc)
+	}
+	if err := name.Check("the spec of a Schedule", j.Spec); err != nil {
+		return nil, err
+	}
+	g := &given{Opaque: cronspec.Opaque(j.Spec), schedule: j.Schedule}
+	return g, g.check(time.Now())
+}
+
 // newJob checks a job. An error has all its problems; only the name of the returned job is usable then.
 func newJob(j Job, where string, loc *time.Location) (*job, error) {
 	var problems []error
@@ -122,8 +145,8 @@ func newJob(j Job, where string, loc *time.Location) (*job, error) {
 		problems = append(problems, fmt.Errorf("scheduler: job %q: location: %w", j.Name, err))
 		loc = nil
 	}
+	schedule, err := j.timetable(loc)
 	plan := ""
-	schedule, err := cronspec.Parse(j.Spec, loc)
 	if err != nil {
 		problems = append(problems, fmt.Errorf("%w %.64q of job %q: %w", ErrSpec, j.Spec, j.Name, err))
 	} else {

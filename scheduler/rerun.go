@@ -70,7 +70,10 @@ func (s *Scheduler) mayRerun(v *jobstore.View, tick, now time.Time) error {
 		return t.UTC().Format(time.RFC3339)
 	}
 	_, spec := cronspec.SplitPlan(v.State.Plan)
+	_, isOpaque := schedule.(cronspec.Opaque)
 	switch next := schedule.Next(tick.Add(-time.Nanosecond)); {
+	case isOpaque:
+		return fmt.Errorf("%w: only a process that has job %q knows the ticks of its Schedule: call Rerun there", ErrNotTick, v.Job)
 	case !next.Equal(tick):
 		return fmt.Errorf("%w: %s of job %q: the next one of %q after it is %s", ErrNotTick, show(tick), v.Job, spec, show(next))
 	case tick.Before(now.Add(-maxRerun)):

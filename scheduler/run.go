@@ -113,7 +113,7 @@ func (r *runner) attempt(ctx context.Context, a *active) (err error) {
 	defer doing.Start(r.stopping, a.job.label)()
 	defer func() {
 		if v := recover(); v != nil {
-			err = &panicError{v, debug.Stack()}
+			err = &panicError{"the run", v, debug.Stack()}
 			a.tell(func() { r.hooks.panicked(a.Run, err) })
 		}
 	}()

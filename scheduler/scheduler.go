@@ -98,6 +98,9 @@ func (s *Scheduler) Add(jobs ...Job) error {
 		if checked[i], err = newJob(j, where, s.location); err != nil {
 			problems = append(problems, err)
 		}
+		if g, ok := checked[i].schedule.(*given); ok {
+			g.log = s.log.With(zap.String("job", j.Name))
+		}
 		checked[i].call = j.Run
 		for _, wrap := range slices.Backward(s.middleware) {
 			checked[i].call = wrap(checked[i].call)

@@ -17,7 +17,7 @@ import (
 
 // Status is what the nodes know of a job.
 type Status struct {
-	Job, Spec, Zone string    // as the present or last leader has them; Spec is normalized
+	Job, Spec, Zone string    // as the present or last leader has them; Spec is normalized, and that of a Schedule begins with @schedule
 	Next            time.Time // the next tick that is to run; zero if the job is paused without an end, was removed, or has none
 
 	// Own is the spec and zone that this process has for the job if they differ from the leader's, as in a rolling deploy, or
@@ -26,7 +26,7 @@ type Status struct {
 
 	// Reason says why the newest tick without a run was not run, or why the newest run is lost. ReasonTick is that
 	// tick. Both are empty if a newer tick ran. A Reason without a ReasonTick says why the nodes' state of the job
-	// cannot be read: nothing else is known then.
+	// cannot be read, or why its Schedule has failed in this process: no more is known then.
 	Reason     string
 	ReasonTick time.Time
 
@@ -258,8 +258,11 @@ func (st *Status) due(v *jobstore.View, own *job, now time.Time) {
 		return // it has no ticks until it is added again
 	}
 	schedule, err := scheduleOf(v.State.Plan, own)
-	if err != nil {
-		st.Reason = err.Error() // another version of this library wrote the plan
+	if g, ok := schedule.(*given); ok {
+		err = g.err()
+	}
+	if err != nil { // another version of this library wrote the plan, or a Schedule has failed
+		st.Reason = err.Error()
 		return
 	}
 	mark, resumes, endless := v.State.Mark, latest(v.State.Mark, now), false

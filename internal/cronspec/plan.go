@@ -10,7 +10,27 @@ import (
 // not. The nodes store the plan of a job. If it is unchanged, the job's ticks continue, however its spec is written.
 
 // ParsePlan reads a plan.
-func ParsePlan(plan string) (Schedule, error) { return parse(plan, nil) }
+func ParsePlan(plan string) (Schedule, error) {
+	if text, ok := strings.CutPrefix(plan, Opaque("").Plan()); ok {
+		return Opaque(text), nil
+	}
+	return parse(plan, nil)
+}
+
+// Opaque is a text that stands for ticks which only a program knows. As a schedule, it has none.
+type Opaque string
+
+// Plan returns the plan, which no spec has.
+func (o Opaque) Plan() string { return planOf(time.UTC, "@schedule "+string(o)) }
+
+// Next returns the zero time.
+func (Opaque) Next(time.Time) time.Time { return time.Time{} }
+
+// Count returns 0.
+func (Opaque) Count(_, _ time.Time) int { return 0 }
+
+// Reading returns the zero time.
+func (Opaque) Reading(time.Time) time.Time { return time.Time{} }
 
 func planOf(loc *time.Location, spec string) string { return "CRON_TZ=" + zoneOf(loc) + " " + spec }
 

@@ -44,11 +44,11 @@ func (d *draft) ticks() {
 	d.zoneData(now)
 	b := d.newBacklog(now)
 	for len(d.starts) < maxOpened {
-		if !b.newest.After(d.state.Mark) {
+		first := j.Schedule.Next(d.state.Mark)
+		if first.IsZero() || first.After(b.newest) { // whatever a schedule says, each iteration settles a tick
 			d.wakeForNext(d.state.Mark)
 			return
 		}
-		first := j.Schedule.Next(d.state.Mark)
 		last, waited := d.segment(b, first)
 		if waited && j.Overlap == Skip {
 			d.dropTicks(j.between(first, last), jobstore.StateSkipped, ReasonOverlap)

@@ -37,7 +37,10 @@ func (j *Job) newest(after, by time.Time) time.Time {
 		tick := back(i)
 		return !tick.IsZero() && !tick.After(by)
 	})
-	return back(n)
+	if tick := back(n); !tick.After(by) {
+		return tick
+	}
+	return time.Time{} // the schedule contradicts itself
 }
 
 // between returns the ticks from first on that have come by an instant.
