@@ -83,9 +83,16 @@ func (d *Days) text() (dates, weekdays string) {
 			items = append(items, fmt.Sprintf(format, args...))
 		}
 	}
-	if d.Dates != 0 {
-		items = append(items, dateField.text(d.Dates, false))
+	values := func(f field, set Set) {
+		text := f.text(set, false)
+		if !d.Both { // a */2 would be ambiguous
+			text = f.spelledOut(text)
+		}
+		if set != 0 {
+			items = append(items, text)
+		}
 	}
+	values(dateField, d.Dates)
 	for _, n := range d.Last.Values() {
 		add(n, "L", "L-%d", n)
 	}
@@ -93,9 +100,7 @@ func (d *Days) text() (dates, weekdays string) {
 		add(day, "LW", "%dW", day)
 	}
 	dates, items = strings.Join(items, ","), nil
-	if d.Weekdays != 0 {
-		items = append(items, weekdayField.text(d.Weekdays, false))
-	}
+	values(weekdayField, d.Weekdays)
 	for n, set := range d.Nth {
 		for _, w := range set.Values() {
 			add(n, strconv.Itoa(w)+"L", "%d#%d", w, n)

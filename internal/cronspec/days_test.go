@@ -24,6 +24,7 @@ var (
 		return rapid.SampledFrom([]dayItem{
 			{text, func(day time.Time) bool { return day.Day() == n }},
 			{text + "-31", func(day time.Time) bool { return day.Day() >= n }},
+			{"1-31/3", func(day time.Time) bool { return day.Day()%3 == 1 }},
 			{"L", func(day time.Time) bool { return day.AddDate(0, 0, 1).Day() == 1 }},
 			{"L-" + strconv.Itoa(min(n, 30)), func(day time.Time) bool { return day.Day()+min(n, 30) == length(day) }},
 			{text + "W", func(day time.Time) bool { return n <= length(day) && day.Day() == nearestTo(day, n) }},
@@ -36,6 +37,7 @@ var (
 		is := func(day time.Time) bool { return int(day.Weekday()) == weekday%7 }
 		return rapid.SampledFrom([]dayItem{
 			{text, is},
+			{"0-6/2", func(day time.Time) bool { return day.Weekday()%2 == 0 }},
 			{text + "#" + strconv.Itoa(n), func(day time.Time) bool { return is(day) && (day.Day()+6)/7 == n }},
 			{text + "L", func(day time.Time) bool { return is(day) && day.AddDate(0, 0, 7).Month() != day.Month() }},
 		}).Draw(t, "weekday item")
@@ -80,6 +82,12 @@ func TestDays_AreThoseOfAPlainCondition(t *testing.T) {
 		}
 
 		schedule, err := cronspec.Parse(spec, nil)
+		if err == nil { // the plan has the same days
+			plan := schedule.Plan()
+			if schedule, err = cronspec.ParsePlan(plan); err != nil || schedule.Plan() != plan {
+				t.Fatalf("%q has the plan %q, which is read as %v, %v", spec, plan, schedule, err)
+			}
+		}
 		ticks := 0
 		for _, years := range [][2]int{{2000, 2028}, {2096, 2105}} {
 			var tick time.Time
