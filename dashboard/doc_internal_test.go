@@ -21,7 +21,7 @@ func TestDoc_ListsTheFieldsOfTheJSON(t *testing.T) {
 		listed[row[1]] = row[2]
 	}
 	for part, value := range map[string]any{
-		"(itself)": view{}, "leader": leader{}, "replica": replica{}, "nodes": ops.Node{}, "jobs": job{}, "runs": ops.Record{},
+		"(itself)": view{}, "leader": ops.Leader{}, "replica": replica{}, "nodes": ops.Node{}, "jobs": job{}, "runs": ops.Record{},
 		"terms": term{}, "changes": ops.Change{}, "leaderless": gap{}, "replicas": seenReplica{},
 	} {
 		if want := strings.Join(fieldsOf(reflect.TypeOf(value)), " "); listed[part] != want {

@@ -45,7 +45,7 @@ func (v *view) lead(e *election.Elector, passed time.Duration) {
 			value = v.Leader.Value
 		}
 		since := v.Now.Add(-time.Since(own.Since()))
-		v.Leader = &leader{
+		v.Leader = &ops.Leader{
 			ID: firstLine(e.Identity()), Value: value, Term: own.Token(), Since: &since,
 			Lease: ops.Duration(time.Until(own.Deadline())),
 		}

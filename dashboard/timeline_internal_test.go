@@ -6,12 +6,13 @@ import (
 	"testing"
 	"time"
 
+	"github.com/redlockfx/redlockfx/internal/ops"
 	"github.com/redlockfx/redlockfx/scheduler"
 )
 
 func TestTimeline_ShowsALeaderOfYears(t *testing.T) {
 	now := time.Date(2026, 1, 1, 0, 0, 59, 0, time.UTC)
-	v := &view{Now: now, TermsKnown: true, Leader: &leader{Term: 7}, Terms: []term{{Term: 7, Since: now.AddDate(-3, 0, 0)}}}
+	v := &view{Now: now, TermsKnown: true, Leader: &ops.Leader{Term: 7}, Terms: []term{{Term: 7, Since: now.AddDate(-3, 0, 0)}}}
 	v.lastTerms()
 	for _, p := range periods {
 		if terms := newTimeline(v, p).Terms; len(terms) != 1 || terms[0].X != 0 || terms[0].W < width-width*int(p.step)/int(p.length)-1 {
@@ -116,7 +117,7 @@ func TestTimeline_OfARunWhoseLeaderIsGone(t *testing.T) {
 	run := func(token uint64) scheduler.Record {
 		return scheduler.Record{Run: scheduler.Run{Token: token}, State: scheduler.StateRunning, Start: instant.Add(-time.Minute)}
 	}
-	v := &view{Now: instant, Leader: &leader{Term: 7}}
+	v := &view{Now: instant, Leader: &ops.Leader{Term: 7}}
 	line := newTimeline(v, periods[0])
 	line.addRuns([]scheduler.Record{run(7), run(6)}, time.Time{}, v)
 	if len(line.Good) != 1 || len(line.Unsure) != 1 || !strings.Contains(line.Summary, "2 runs, the end of 1 of them unknown") {

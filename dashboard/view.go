@@ -21,7 +21,7 @@ type view struct {
 	Election string       `json:"election"`
 	Now      time.Time    `json:"now"`
 	Problems []problem    `json:"problems"` // what could not be read, or is wrong
-	Leader   *leader      `json:"leader"`   // nil: nobody leads, or the leader was never read
+	Leader   *ops.Leader  `json:"leader"`   // nil: nobody leads, or the leader was never read
 	Replica  replica      `json:"replica"`
 	Nodes    []ops.Node   `json:"nodes"`
 	Jobs     []job        `json:"jobs"`
@@ -36,15 +36,6 @@ type view struct {
 	TermsKnown  bool                `json:"-"` // and for the terms
 	last        []*scheduler.Record // the last run of each job, the newest first
 	of          *snapshot
-}
-
-type leader struct {
-	ID      string       `json:"id"`
-	Value   string       `json:"value,omitempty"`
-	Term    uint64       `json:"term"`
-	Since   *time.Time   `json:"since,omitempty"`   // nil: not known
-	Lease   ops.Duration `json:"lease_ms"`          // the time left, as of Now
-	Expired bool         `json:"expired,omitempty"` // no time is left: it no longer leads, or has renewed the lease since
 }
 
 // replica is the process that serves the page.
@@ -108,7 +99,7 @@ func newView(s *snapshot, election string) *view {
 	v.LeaderKnown, v.JobsKnown, v.TermsKnown = !s.leader.at.IsZero(), !s.jobs.at.IsZero(), !s.terms.at.IsZero()
 	if l := s.leader.value; l.ID != "" {
 		left := s.leader.value.Expires.Sub(s.taken)
-		v.Leader = &leader{ID: firstLine(l.ID), Value: firstLine(l.Value), Term: l.Token, Lease: ops.Duration(max(left, 0))}
+		v.Leader = &ops.Leader{ID: firstLine(l.ID), Value: firstLine(l.Value), Term: l.Token, Lease: ops.Duration(max(left, 0))}
 		if t := v.termOf(l); t != nil {
 			v.Leader.Term, v.Leader.Since = t.Term, &t.Since
 		}

@@ -9,7 +9,7 @@ func TestHistory_TellsWhoChangedWhatAndWhy(t *testing.T) {
 	c := ready(t, servers(t))
 	do := on(c)
 	led(t, c)
-	if all := decode[past](t, do("history", "nightly report", "-o", "json")); all.Changes == nil || len(all.Changes) > 0 {
+	if all := decode[pastJSON](t, do("history", "nightly report", "-o", "json")); all.Changes == nil || len(all.Changes) > 0 {
 		t.Errorf("changes before there were any: %+v", all)
 	}
 	do("pause", "nightly report").want(t, 0, "is paused", "")
@@ -19,19 +19,19 @@ func TestHistory_TellsWhoChangedWhatAndWhy(t *testing.T) {
 	}
 	do("trigger", "nightly report", "--as", "bo").want(t, 0, "is triggered", "")
 	until(t, "it has run", func() bool {
-		runs := decode[past](t, do("history", "nightly report", "-o", "json")).Ticks
+		runs := decode[pastJSON](t, do("history", "nightly report", "-o", "json")).Records
 		return len(runs) == 1 && runs[0].State == "ok" && runs[0].Manual && runs[0].Replica == "pod-1"
 	})
 	do("pause", "nightly report", "--as", "a\x1bb").want(t, misused, "", `who "a\x1bb" must not contain`)
 	do("pause", "nightly report", "--reason", "a\x1bb").want(t, misused, "", "reason")
 
-	all := decode[past](t, do("history", "nightly report", "-o", "json"))
-	want := []change{{What: "trigger", By: "bo"}, {What: "resume", By: "ann (ticket 7)"}, {What: "pause", By: osUser()}}
+	all := decode[pastJSON](t, do("history", "nightly report", "-o", "json"))
+	want := []pastChange{{What: "trigger", By: "bo"}, {What: "resume", By: "ann (ticket 7)"}, {What: "pause", By: osUser()}}
 	if len(all.Changes) != len(want) {
 		t.Fatalf("changes %+v", all.Changes)
 	}
 	for i, got := range all.Changes {
-		if got.What != want[i].What || got.By != want[i].By || got.From != identity() || got.At.IsZero() {
+		if got.What != want[i].What || got.By != want[i].By || got.Replica != identity() || got.At.IsZero() {
 			t.Errorf("change %d is %+v", i, got)
 		}
 	}

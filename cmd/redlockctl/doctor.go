@@ -201,15 +201,15 @@ func (p *program) judgeServers(ctx context.Context, d *diagnosis, all []redlock.
 		switch {
 		case g.Err != "":
 			running = append(running, g.Addr+": "+g.Err)
-		case g.Since == 0:
+		case g.Since == nil:
 			running = append(running, g.Addr+": no guard yet, the node grants nothing for the longest TTL after the first call for a lock")
-		case g.Left > 0:
-			running = append(running, fmt.Sprintf("%s: grants nothing until %s, for another %v", g.Addr, at(time.UnixMilli(g.Until)),
-				time.Duration(g.Left)*time.Millisecond))
+		case *g.Left > 0:
+			running = append(running, fmt.Sprintf("%s: grants nothing until %s, for another %v", g.Addr, at(*g.Until),
+				short(time.Duration(*g.Left))))
 		}
 		if g.Nodes != 0 && g.Nodes != len(clients) {
 			lists = append(lists, fmt.Sprintf("%s: in use with a list of %d nodes, last at %s; this list has %d", g.Addr, g.Nodes,
-				at(time.UnixMilli(g.Used)), len(clients)))
+				at(*g.Used), len(clients)))
 		}
 	}
 	d.judge("guard", running, "no guard is running: each node that answers grants")

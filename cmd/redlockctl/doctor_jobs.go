@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/redlockfx/redlockfx/internal/ops"
 	"github.com/redlockfx/redlockfx/scheduler"
 )
 
@@ -44,7 +45,8 @@ func (d *diagnosis) judgeJob(st *scheduler.Status) {
 		if st.Pause.Until.IsZero() && time.Since(st.Pause.At) > longPause {
 			judge = d.problem
 		}
-		judge("jobs", "%s is %s", st.Job, pauseOf(st.Pause))
+		pause := ops.ChangeOf(st.Pause)
+		judge("jobs", "%s is %s", st.Job, pauseOf(&pause))
 	case st.Next.IsZero():
 		d.note("jobs", "%s has no owner: it was removed; scheduler.Scheduler.Forget deletes it", st.Job)
 	case st.Unowned && st.Leader != "":
@@ -61,10 +63,10 @@ func (d *diagnosis) judgeJob(st *scheduler.Status) {
 		}
 		d.problem("jobs", "%s", text)
 	}
-	if run := st.Overrun; run.ID != "" && isUnderWay(run, st.Leader) {
+	if run := st.Overrun; run.ID != "" && st.Leader != "" && run.Replica == st.Leader {
 		d.problem("jobs", "%s runs on %s since %s: %s", st.Job, run.Replica, at(run.Start), run.Err)
 	}
-	if time.Since(st.DataLost) < lostShown {
+	if time.Since(st.DataLost) < ops.LostShown {
 		d.problem("jobs", "%s: a majority of nodes lost its state at %s: its history and its pause may be gone", st.Job,
 			at(st.DataLost))
 	}

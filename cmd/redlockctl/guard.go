@@ -5,11 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 	"github.com/spf13/cobra"
 
 	nodeguard "github.com/redlockfx/redlockfx/internal/guard"
+	"github.com/redlockfx/redlockfx/internal/ops"
 	"github.com/redlockfx/redlockfx/internal/plain"
 )
 
@@ -70,14 +72,14 @@ func (p *program) withNodes(ctx context.Context, fn func(context.Context, []*red
 
 // guardState is the JSON of a node's guard.
 type guardState struct {
-	Addr    string `json:"addr"`
-	Since   int64  `json:"since_ms,omitempty"`
-	Until   int64  `json:"grants_nothing_until_ms,omitempty"`
-	Left    int64  `json:"grants_nothing_for_ms"`
-	Longest int64  `json:"longest_lease_ms"`
-	Nodes   int    `json:"nodes"`
-	Used    int64  `json:"list_used_ms,omitempty"`
-	Err     string `json:"error,omitempty"`
+	Addr    string        `json:"addr"`
+	Since   *time.Time    `json:"since,omitempty"` // nil: it has no guard, or it is not known
+	Until   *time.Time    `json:"until,omitempty"`
+	Left    *ops.Duration `json:"guard_ms,omitempty"` // for how long it grants nothing
+	Longest *ops.Duration `json:"longest_lease_ms,omitempty"`
+	Nodes   int           `json:"nodes,omitempty"`
+	Used    *time.Time    `json:"list_used,omitempty"`
+	Err     string        `json:"error,omitempty"`
 }
 
 // guards returns the guards of all nodes. The error says that no majority answered.
@@ -89,7 +91,9 @@ func guards(ctx context.Context, nodes []*redis.Client, hash string) (any, table
 	}
 	asking.Wait()
 	t := table{
-		head: []string{"NODE", "GUARD SINCE", "GRANTS NOTHING UNTIL", "FOR", "LONGEST LEASE", "NODES IN LIST", "LIST LAST USED"},
+		head: []string{
+			"NODE", "GUARD SINCE", "GRANTS NOTHING UNTIL", "FOR", "LONGEST LEASE", "NODES IN LIST", "LIST LAST USED",
+		},
 		rows: rows,
 	}
 	answered := 0
@@ -127,10 +131,13 @@ func askGuard(ctx context.Context, node *redis.Client, hash string) (guardState,
 	if err != nil {
 		return guardState{Addr: addr, Err: err.Error()}, []string{addr, err.Error()}, nil
 	}
-	left := max(s.Until.Sub(now), 0)
+	left, longest := ops.Duration(max(s.Until.Sub(now), 0)), ops.Duration(s.Longest)
+	row := []string{
+		addr, at(s.Since), at(s.Until), short(time.Duration(left)), short(s.Longest), fmt.Sprint(s.Nodes), at(s.Used),
+	}
 	return guardState{
-		addr, s.Since.UnixMilli(), s.Until.UnixMilli(), left.Milliseconds(), s.Longest.Milliseconds(), s.Nodes, s.Used.UnixMilli(), "",
-	}, []string{addr, at(s.Since), at(s.Until), short(left), short(s.Longest), fmt.Sprint(s.Nodes), at(s.Used)}, nil
+		addr, ops.When(s.Since), ops.When(s.Until), &left, &longest, s.Nodes, ops.When(s.Used), "",
+	}, row, nil
 }
 
 // resetGuard deletes the guard of one node.

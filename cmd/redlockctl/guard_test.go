@@ -3,6 +3,7 @@ package main
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 
@@ -19,10 +20,19 @@ func node(t *testing.T, c *redisproc.Cluster, i int) *redis.Client {
 	return client
 }
 
+// guardJSON is a node's guard, decoded as a user's program would.
+type guardJSON struct {
+	Since   time.Time
+	Left    float64 `json:"guard_ms"`
+	Longest float64 `json:"longest_lease_ms"`
+	Nodes   int
+	Error   string
+}
+
 // guardOn returns the guard of a node as the guard command shows it.
-func guardOn(t *testing.T, do func(...string) result, i int) guardState {
+func guardOn(t *testing.T, do func(...string) result, i int) guardJSON {
 	t.Helper()
-	return decode[[]guardState](t, do("guard", "-o", "json"))[i]
+	return decode[[]guardJSON](t, do("guard", "-o", "json"))[i]
 }
 
 func TestGuard_ResetsOneNodeAndOnlyWhereItIsMeant(t *testing.T) {

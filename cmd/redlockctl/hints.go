@@ -8,10 +8,13 @@ import (
 	"strings"
 	"time"
 
+	"github.com/spf13/cobra"
+
 	"github.com/redlockfx/redlockfx/election"
 	"github.com/redlockfx/redlockfx/election/termlog"
 	"github.com/redlockfx/redlockfx/internal/inside"
 	"github.com/redlockfx/redlockfx/internal/nearest"
+	"github.com/redlockfx/redlockfx/internal/plain"
 )
 
 // nobodyLeads adds to an [election.ErrNoLeader] what the nodes know about the cause: that they grant nothing yet, who
@@ -93,6 +96,19 @@ func (p *program) elections(ctx context.Context) []string {
 		}
 	}
 	return names
+}
+
+// completeElections completes names of elections that the nodes know.
+func (p *program) completeElections(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
+	ctx, cancel := context.WithTimeout(cmd.Context(), p.timeout)
+	defer cancel()
+	return slices.DeleteFunc(p.elections(ctx), isUnprintable), cobra.ShellCompDirectiveNoFileComp
+}
+
+// isUnprintable reports whether the shell must not get a name for completion. It prints the names, so they must be plain
+// text. Cobra gives the prefix a special meaning.
+func isUnprintable(name string) bool {
+	return name != plain.Text(name) || strings.HasPrefix(name, "_activeHelp_")
 }
 
 // unknownCommand returns the error for a word that is no command.

@@ -3,41 +3,29 @@ package main
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/redlockfx/redlockfx/election"
+	"github.com/redlockfx/redlockfx/internal/ops"
 	"github.com/redlockfx/redlockfx/scheduler"
 )
 
 // past is the JSON of a job's history.
 type past struct {
-	Ticks   []record `json:"ticks"`
-	Changes []change `json:"changes"`
-}
-
-// change is the JSON of a pause, a resume or a trigger.
-type change struct {
-	What   string    `json:"what"`
-	By     string    `json:"by,omitempty"`
-	Reason string    `json:"reason,omitempty"`
-	From   string    `json:"from"`
-	At     time.Time `json:"at"`
-	Until  time.Time `json:"until,omitzero"` // when the pause ends by itself
-	Tick   time.Time `json:"tick,omitzero"`  // that is to run again
-}
-
-func changeOf(c scheduler.Change) change {
-	return change{c.What, c.By, c.Reason, c.From, c.At, c.Until, c.Tick}
+	Records []ops.Record `json:"records"`
+	Changes []ops.Change `json:"changes"`
 }
 
 func (p *program) historyCommand() *cobra.Command {
 	n := 20
 	c := &cobra.Command{
-		Use: "history JOB", Short: "Show the newest ticks of a job with their outcomes, and who paused, resumed or triggered it",
-		Args: cobra.ExactArgs(1), ValidArgsFunction: p.completeJobs,
+		Use: "history JOB", Args: cobra.ExactArgs(1),
+		Short:             "Show the newest ticks of a job with their outcomes, and who paused, resumed or triggered it",
+		ValidArgsFunction: p.completeJobs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if n < 1 {
 				return exit{misused, fmt.Errorf("--number %d must be at least 1", n)}
@@ -52,8 +40,11 @@ func (p *program) historyCommand() *cobra.Command {
 }
 
 func (p *program) history(ctx context.Context, s *scheduler.Scheduler, name string, n int) (any, table, error) {
+	found := past{[]ops.Record{}, []ops.Change{}}
 	status, err := s.Status(ctx, name)
-	if err != nil {
+	if errors.Is(err, scheduler.ErrUnknownJob) {
+		return found, table{}, err
+	} else if err != nil {
 		return nil, table{}, err
 	}
 	all, err := s.History(ctx, name, n)
@@ -64,28 +55,44 @@ func (p *program) history(ctx context.Context, s *scheduler.Scheduler, name stri
 	if err != nil {
 		return nil, table{}, err
 	}
-	found := past{make([]record, 0, len(all)), make([]change, 0, len(changes))}
-	t := table{head: []string{in("TICK"), "OUTCOME", "REPLICA", "LAG", "TOOK", "ATTEMPT", "HOW", "ERROR, OR WHY NOT"}}
-	for _, r := range all {
-		found.Ticks = append(found.Ticks, recordOf(r))
-		row := []string{at(r.Tick), outcome(r, status.Leader), r.Replica, "-", "-", fmt.Sprint(r.Attempt), how(r), r.Err}
-		if !r.Start.IsZero() {
-			row[3] = short(r.Start.Sub(r.Tick))
+	ops.SortByTick(all)
+	t := table{
+		head: []string{in("TICK"), "OUTCOME", "REPLICA", "LAG", "TOOK", "ATTEMPT", "HOW", "ERROR, OR WHY NOT"},
+		drop: []int{5, 3, 2, 6},
+	}
+	now := time.Now()
+	for i := range all {
+		r := ops.RecordOf(&all[i], now)
+		if r.State == scheduler.StateRunning && r.Replica != status.Leader {
+			r.MarkUnknown()
+		}
+		found.Records = append(found.Records, r)
+		row := []string{at(r.Tick), outcomeOf(&r), r.Replica, "-", "-", fmt.Sprint(r.Attempt), how(&r), r.Err}
+		if r.Lag != nil {
+			row[3] = short(time.Duration(*r.Lag))
 		}
 		switch {
-		case r.Start.IsZero():
-		case !r.End.IsZero():
-			row[4] = short(r.End.Sub(r.Start))
-		case r.State == scheduler.StateRunning && isUnderWay(r, status.Leader):
-			row[4] = sofar(time.Since(r.Start)) + " so far"
+		case r.Took == nil:
+		case r.Over():
+			row[4] = short(time.Duration(*r.Took))
+		default:
+			row[4] = sofar(time.Duration(*r.Took)) + " so far"
 		}
 		t.rows = append(t.rows, row)
 	}
-	if len(changes) > 0 {
-		t.next = &table{head: []string{in("WHEN"), "WHAT", "BY", "REASON", "FROM"}}
+	t.next = found.addChanges(changes[:min(n, len(changes))])
+	return found, t, nil
+}
+
+// addChanges adds what people asked for, and returns the table of that, or nil if there is nothing.
+func (found *past) addChanges(changes []scheduler.Change) *table {
+	if len(changes) == 0 {
+		return nil
 	}
-	for _, c := range changes[:min(n, len(changes))] {
-		found.Changes = append(found.Changes, changeOf(c))
+	t := &table{head: []string{in("WHEN"), "WHAT", "BY", "REASON", "ASKED ON"}, drop: []int{3}}
+	for _, made := range changes {
+		c := ops.ChangeOf(made)
+		found.Changes = append(found.Changes, c)
 		what := c.What
 		if !c.Tick.IsZero() {
 			what += " of " + at(c.Tick)
@@ -93,16 +100,16 @@ func (p *program) history(ctx context.Context, s *scheduler.Scheduler, name stri
 		if !c.Until.IsZero() {
 			what += " until " + at(c.Until)
 		}
-		t.next.rows = append(t.next.rows, []string{at(c.At), what, cmp.Or(c.By, "-"), cmp.Or(c.Reason, "-"), c.From})
+		t.rows = append(t.rows, []string{at(c.At), what, cmp.Or(c.By, "-"), cmp.Or(c.Reason, "-"), c.Replica})
 	}
-	return found, t, nil
+	return t
 }
 
 // how returns what is special about a record.
-func how(r scheduler.Record) string {
+func how(r *ops.Record) string {
 	switch {
-	case r.Ticks > 1:
-		return fmt.Sprintf("%d ticks since %s", r.Ticks, at(r.From))
+	case r.Ticks > 1 && r.From != nil:
+		return fmt.Sprintf("%d ticks since %s", r.Ticks, at(*r.From))
 	case r.Rerun:
 		return "run again"
 	case r.Manual:
@@ -114,20 +121,12 @@ func how(r scheduler.Record) string {
 	}
 }
 
-// isUnderWay reports whether a run without an end belongs to the current leader. A run of an earlier leader is not
-// known to be running.
-func isUnderWay(r scheduler.Record, leader string) bool { return leader != "" && r.Replica == leader }
-
-// outcome returns the state of a run as far as it is known.
-func outcome(r scheduler.Record, leader string) string {
-	switch {
-	case r.State != scheduler.StateRunning:
-		return string(r.State)
-	case isUnderWay(r, leader):
-		return "running"
-	default:
+// outcomeOf returns the state of a run as far as it is known.
+func outcomeOf(r *ops.Record) string {
+	if r.State == ops.StateUnknown {
 		return "unknown: its leader is gone"
 	}
+	return string(r.State)
 }
 
 func sofar(d time.Duration) string { return max(d, 0).Truncate(time.Second).String() }

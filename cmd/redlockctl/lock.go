@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/redlockfx/redlockfx/internal/ops"
 	"github.com/redlockfx/redlockfx/redlock"
 )
 
@@ -23,14 +24,14 @@ func (p *program) lockCommand() *cobra.Command {
 	}
 }
 
-// locks returns the named locks. The error says that none of them is held.
+// locks returns the named locks. If none of them is held, the error says so.
 func locks(ctx context.Context, l *redlock.Locker, names []string) (any, table, error) {
 	type lock struct {
-		Name  string `json:"name"`
-		Held  bool   `json:"held"`
-		Value string `json:"holder"`
-		Token uint64 `json:"token"`
-		Left  int64  `json:"left_ms"`
+		Name  string        `json:"name"`
+		Held  bool          `json:"held"`
+		Value string        `json:"holder,omitempty"`
+		Token uint64        `json:"token,omitempty"`
+		Lease *ops.Duration `json:"lease_ms,omitempty"` // the time left
 	}
 	var list []lock
 	t := table{head: []string{"LOCK", "HOLDER", "TOKEN", "LEFT"}}
@@ -48,12 +49,13 @@ func locks(ctx context.Context, l *redlock.Locker, names []string) (any, table, 
 			return nil, table{}, err
 		}
 		held++
-		left := max(time.Until(h.Expires), 0)
-		list = append(list, lock{name, true, h.Value, h.Token, left.Milliseconds()})
-		t.rows = append(t.rows, []string{name, cmp.Or(h.Value, "(no name)"), fmt.Sprint(h.Token), short(left)})
+		left := ops.Duration(max(time.Until(h.Expires), 0))
+		list = append(list, lock{name, true, h.Value, h.Token, &left})
+		holder := cmp.Or(h.Value, "(no name)")
+		t.rows = append(t.rows, []string{name, holder, fmt.Sprint(h.Token), short(time.Duration(left))})
 	}
 	if held == 0 {
-		return nil, table{}, exit{no, fmt.Errorf("%w: %q", redlock.ErrVacant, names)}
+		return list, t, exit{no, fmt.Errorf("nobody holds %q", names)}
 	}
 	return list, t, nil
 }

@@ -17,17 +17,22 @@ func TestLook_AtALifeOfAnElectionAndItsJobs(t *testing.T) {
 	c := ready(t, servers(t))
 	do := on(c)
 	do("leader").want(t, no, "", "no leader")
-	do("lock", "election:billing", "other").want(t, no, "", "vacant")
+	do("leader", "-o", "json").want(t, no, `"leader": null`, "no leader")
+	do("lock", "election:billing", "other").want(t, no, "other             (free)", `nobody holds ["election:billing" "other"]`)
+	do("lock", "other", "-o", "json").want(t, no, `"held": false`, "nobody holds")
+	do("jobs", "-o", "json").want(t, no, "[]", "no leader")
 	leader, stop := service(t, c, "pod-1")
 	until(t, "it leads", leader.IsLeader)
 	until(t, "its job has run", func() bool { return strings.Contains(do("history", "good").out, "ok") })
 
 	do("leader").want(t, 0, "pod-1", "")
 	l := decode[struct {
-		ID, Value string
-		Term      uint64
-		Lease     int `json:"lease_ms"`
-	}](t, do("leader", "-o", "json"))
+		Leader struct {
+			ID, Value string
+			Term      uint64
+			Lease     float64 `json:"lease_ms"`
+		}
+	}](t, do("leader", "-o", "json")).Leader
 	if term, ok := leader.Term(); !ok || l.ID != "pod-1" || l.Value != "http://pod-1" || l.Term != term.Token() || l.Lease <= 0 {
 		t.Errorf("%+v", l)
 	}
@@ -36,9 +41,16 @@ func TestLook_AtALifeOfAnElectionAndItsJobs(t *testing.T) {
 		t.Errorf("nodes %v", all)
 	}
 	do("lock", "election:billing", "other").want(t, 0, "(free)", "")
-	do("jobs").want(t, 0, "nightly report  30 2 * * *", "")
+	do("jobs").want(t, 0, "30 2 * * *  Europe/Berlin", "")
+	do("jobs", "BERLIN").want(t, 0, "nightly report", "")
+	if r := do("jobs", "berlin", "-o", "json"); strings.Contains(r.out, `"good"`) {
+		t.Errorf("jobs in Berlin: %+v", r)
+	}
+	do("jobs", "--only", "trouble", "-o", "json").want(t, no, "[]", "none of the 2 jobs matches")
+	do("jobs", "--only", "sick").want(t, misused, "", `--only "sick" must be one of trouble, failed, paused, running`)
+	do("history", "none", "-o", "json").want(t, no, `"records": []`, `"none"`)
 	list := decode[[]job](t, do("jobs", "-o", "json"))
-	if len(list) != 2 || list[0].Name != "good" || list[0].Last == nil || list[1].Zone != "Europe/Berlin" || list[1].Next == nil {
+	if len(list) != 2 || list[0].Name != "good" || list[0].Last == nil || list[1].Zone != "Europe/Berlin" || list[1].Next.IsZero() {
 		t.Errorf("jobs %+v", list)
 	}
 

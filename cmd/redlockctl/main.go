@@ -9,8 +9,8 @@
 //	0  success
 //	1  failure
 //	2  wrong usage
-//	3  the answer is no: nobody leads, the locks are free, there is no such job, doctor found a problem, or a triggered
-//	   run did not take place
+//	3  the answer is no: nobody leads, the locks are free, no job matches, doctor found a problem, or a triggered run
+//	   did not take place
 //	4  too few nodes answered
 //	5  a triggered run has not ended within --wait
 //

@@ -266,3 +266,26 @@ func decode[T any](t *testing.T, r result) T {
 	}
 	return v
 }
+
+// job has the fields of a job's JSON that the tests check, decoded as a user's program would.
+type job struct {
+	Name, Zone      string
+	Next            time.Time
+	Paused, Running bool
+	Pause           *pastChange
+	Last            *struct{ State string }
+}
+
+// pastChange and pastJSON are the same for a history.
+type pastChange struct {
+	What, By, Reason, Replica string
+	At                        time.Time
+}
+
+type pastJSON struct {
+	Records []struct {
+		State, Replica string
+		Manual         bool
+	}
+	Changes []pastChange
+}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/redlockfx/redlockfx/internal/ops"
 	"github.com/redlockfx/redlockfx/redlock"
 )
 
@@ -25,36 +26,26 @@ func (p *program) nodesCommand() *cobra.Command {
 
 // nodes returns the state of all nodes. The error says that too few of them count.
 func nodes(all []redlock.NodeStatus) (any, table, error) {
-	type node struct {
-		Addr    string `json:"addr"`
-		Version string `json:"version"`
-		Latency int64  `json:"latency_us"`
-		Guard   int64  `json:"guard_ms"`
-		Offset  int64  `json:"clock_offset_us"`
-		Err     string `json:"error,omitempty"`
-	}
-	var list []node
+	var list []ops.Node
 	t := table{head: []string{"NODE", "STATE", "LATENCY", "GUARD", "CLOCK OFF BY", "VERSION"}}
 	good := 0
 	var first error // of the first node that does not count
 	for _, n := range all {
-		one := node{
-			n.Addr, n.Version, n.Latency.Microseconds(), n.Guard.Milliseconds(), n.ClockOffset.Microseconds(), "",
+		row := []string{
+			n.Addr, "votes", n.Latency.Round(10 * time.Microsecond).String(), "-", short(n.ClockOffset), n.Version,
 		}
-		row := []string{n.Addr, "votes", n.Latency.Round(10 * time.Microsecond).String(), "-", short(n.ClockOffset), n.Version}
 		if n.Guard > 0 {
 			row[1], row[3] = "grants nothing yet", short(n.Guard)
 		}
 		if n.Err != nil {
-			one.Err = n.Err.Error()
-			row = []string{n.Addr, one.Err, "-", "-", "-", n.Version}
+			row = []string{n.Addr, n.Err.Error(), "-", "-", "-", n.Version}
 			if first == nil {
 				first = fmt.Errorf("%s: %w", n.Addr, n.Err)
 			}
 		} else {
 			good++
 		}
-		list = append(list, one)
+		list = append(list, ops.NodeOf(n))
 		t.rows = append(t.rows, row)
 	}
 	if need := len(all)/2 + 1; good < need {

@@ -3,20 +3,11 @@ package main
 import (
 	"context"
 	"fmt"
-	"strings"
-	"text/tabwriter"
 	"time"
 )
 
-// table is the output of a command for people.
-type table struct {
-	head []string
-	rows [][]string
-	next *table // shown below it; nil: none
-}
-
 // show prints what read returns. With --watch it repeats that until ctx is done, and prints errors without ending. A
-// value that comes with an error is printed before it.
+// value that comes with an error is printed before it, as a table only if that has rows.
 func (p *program) show(ctx context.Context, read func(context.Context) (any, table, error)) error {
 	for {
 		asked, cancel := context.WithTimeout(ctx, p.timeout)
@@ -25,7 +16,7 @@ func (p *program) show(ctx context.Context, read func(context.Context) (any, tab
 		if p.watch && ctx.Err() != nil {
 			return nil
 		}
-		if value != nil {
+		if value != nil && (err == nil || p.output == "json" || len(t.rows) > 0) {
 			if p.watch && p.output == "table" {
 				_, _ = fmt.Fprintf(p.out, "%s\n", time.Now().Format(time.TimeOnly)) // the next write reports an error
 			}
@@ -60,16 +51,8 @@ func (p *program) print(value any, t table) error {
 		_, err = p.out.Write(text)
 		return err
 	}
-	w := tabwriter.NewWriter(p.out, 0, 0, 2, ' ', 0)
-	for _, row := range append([][]string{t.head}, t.rows...) {
-		for i := range row {
-			row[i] = cell(row[i])
-		}
-		if _, err := fmt.Fprintln(w, strings.TrimRight(strings.Join(row, "\t"), "\t")); err != nil {
-			return err
-		}
-	}
-	if err := w.Flush(); err != nil || t.next == nil {
+	columns, _ := terminal(p.out)
+	if err := t.write(p.out, columns); err != nil || t.next == nil {
 		return err
 	}
 	if _, err := fmt.Fprintln(p.out); err != nil {
@@ -89,6 +72,21 @@ func at(t time.Time) string {
 		text += " " + name
 	}
 	return text
+}
+
+// near formats a time for people briefly: the clock if it is today, otherwise the day, in this machine's zone.
+func near(t time.Time) string {
+	now := time.Now()
+	switch local := t.Local(); {
+	case t.IsZero():
+		return "-"
+	case local.Format(time.DateOnly) == now.Format(time.DateOnly):
+		return local.Format(time.TimeOnly)
+	case t.Sub(now).Abs() < 300*24*time.Hour:
+		return local.Format("Jan 02 15:04")
+	default:
+		return local.Format(time.DateOnly)
+	}
 }
 
 // zoneMark returns the name of this machine's zone.

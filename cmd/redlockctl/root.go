@@ -117,6 +117,7 @@ func (p *program) addFlags(root *cobra.Command) {
 	all.StringVarP(&p.output, "output", "o", "table", "`format`: table or json")
 	all.BoolVarP(&p.watch, "watch", "w", false, "repeat every --every")
 	all.DurationVar(&p.every, "every", 2*time.Second, "interval of --watch")
+	_ = root.RegisterFlagCompletionFunc("election", p.completeElections)
 	_ = root.RegisterFlagCompletionFunc("output", cobra.FixedCompletions([]string{"table", "json"}, cobra.ShellCompDirectiveNoFileComp))
 }
 

@@ -105,6 +105,9 @@ func (p *program) run(ctx context.Context, c command) (err error) {
 	}()
 	extended := make(chan struct{}, 1)
 	lease, err := c.acquire(ctx, l, extended)
+	if errors.Is(err, redlock.ErrHeld) {
+		err = fmt.Errorf("%w: the holder may extend its lease", err)
+	}
 	if err != nil {
 		return exit{noLease, err}
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/redlockfx/redlockfx/election"
+	"github.com/redlockfx/redlockfx/internal/ops"
 	"github.com/redlockfx/redlockfx/redlock"
 	"github.com/redlockfx/redlockfx/scheduler"
 )
@@ -204,7 +205,7 @@ func (p *program) awaitRun(ctx context.Context, job string, wait func() (schedul
 		return exit{unfinished, err}
 	}
 	if p.output == "json" {
-		err = p.print(recordOf(r), table{})
+		err = p.print(ops.RecordOf(&r, time.Now()), table{})
 	} else {
 		_, err = fmt.Fprintln(p.out, cell(ended(job, r)))
 	}

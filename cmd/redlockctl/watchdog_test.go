@@ -166,7 +166,7 @@ func lastBeat(t *testing.T, file string) time.Time {
 func freeAt(t *testing.T, c *redisproc.Cluster, name string) time.Time {
 	t.Helper()
 	held := decode[[]struct {
-		Left int64 `json:"left_ms"`
+		Left float64 `json:"lease_ms"`
 	}](t, on(c)("lock", name, "-o", "json"))
 	return time.Now().Add(time.Duration(held[0].Left) * time.Millisecond)
 }

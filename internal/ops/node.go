@@ -1,6 +1,20 @@
 package ops
 
-import "github.com/redlockfx/redlockfx/redlock"
+import (
+	"time"
+
+	"github.com/redlockfx/redlockfx/redlock"
+)
+
+// Leader is who leads an election.
+type Leader struct {
+	ID      string     `json:"id"`
+	Value   string     `json:"value,omitempty"`
+	Term    uint64     `json:"term"`
+	Since   *time.Time `json:"since,omitempty"`   // nil: not known
+	Lease   Duration   `json:"lease_ms"`          // the time left
+	Expired bool       `json:"expired,omitempty"` // no time is left: it no longer leads, or has renewed the lease since
+}
 
 // Node is the state of a node. What is not known of it is missing.
 type Node struct {
