@@ -49,6 +49,14 @@ func (g *given) err() error {
 	return nil
 }
 
+// failure returns why the job's Schedule has failed, or nil.
+func (j *job) failure() error {
+	if g, ok := j.schedule.(*given); ok {
+		return g.err()
+	}
+	return nil
+}
+
 // search runs a search on a goroutine of its own, and waits for it. The goroutine ends when Next returns, which nobody can make it do:
 // if it does not, the goroutine stays, but there is no further one.
 func (g *given) search(after, upTo time.Time) found {

@@ -181,6 +181,9 @@ func TestSchedule_OneThatFailsLaterFailsOnlyItsJob(t *testing.T) {
 				if s := a.status("job"); !strings.Contains(s.Reason, "its Schedule has failed: ") || !strings.Contains(s.Reason, test.says) || !s.Next.IsZero() {
 					t.Errorf("the status says %+v", s)
 				}
+				if err := a.Rerun(t.Context(), "job", c.Start.Add(20*time.Minute)); err == nil || !strings.Contains(err.Error(), test.says) {
+					t.Errorf("Rerun says %v", err)
+				}
 				if err := a.elector.Check(); err == nil || errors.Is(err, election.ErrRestart) || !strings.Contains(err.Error(), test.says) {
 					t.Errorf("Check says %v", err)
 				}

@@ -80,7 +80,7 @@ func (l *loop) whyIdle() error {
 }
 
 // findOverdue returns an error that names a job with a tick that had to begin by an instant, and for which nothing explains that it
-// has not begun.
+// has not begun, or a job that has no ticks any more because its Schedule has failed.
 func (l *loop) findOverdue(by time.Time) (err error) {
 	first, n, scanned := "", 0, 0
 	var failed error
@@ -88,8 +88,8 @@ func (l *loop) findOverdue(by time.Time) (err error) {
 		if scanned++; scanned > maxScanned {
 			break
 		}
-		if g, ok := e.job.schedule.(*given); ok && g.err() != nil {
-			failed = fmt.Errorf("scheduler: this process leads the job %q, and it has no ticks any more: %w", name, g.err())
+		if err := e.job.failure(); err != nil {
+			failed = fmt.Errorf("scheduler: this process leads the job %q, and it has no ticks any more: %w", name, err)
 		}
 		if e.machine.IsOverdue(by) {
 			n++

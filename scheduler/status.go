@@ -237,10 +237,10 @@ func (s *Scheduler) own(name string) *job {
 	return s.jobs[name]
 }
 
-// scheduleOf returns the schedule of a plan. It saves the parsing if own has that plan, which is the usual case.
+// scheduleOf returns the schedule of a plan, or an error if there is none or it has failed. It saves the parsing if own has that plan, which is the usual case.
 func scheduleOf(plan string, own *job) (jobmachine.Schedule, error) {
 	if own != nil && own.plan == plan {
-		return own.schedule, nil
+		return own.schedule, own.failure()
 	}
 	return cronspec.ParsePlan(plan)
 }
@@ -258,9 +258,6 @@ func (st *Status) due(v *jobstore.View, own *job, now time.Time) {
 		return // it has no ticks until it is added again
 	}
 	schedule, err := scheduleOf(v.State.Plan, own)
-	if g, ok := schedule.(*given); ok {
-		err = g.err()
-	}
 	if err != nil { // another version of this library wrote the plan, or a Schedule has failed
 		st.Reason = err.Error()
 		return

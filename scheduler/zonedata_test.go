@@ -35,39 +35,41 @@ func TestZoneData_NoLocalTimeRunsTwiceIfTheyDiffer(t *testing.T) {
 		"03:00 comes a second time": {2, 1, []string{"a at 1h0m0s"}, 1},
 		"03:00 comes earlier":       {1, 2, []string{"b at 1h0m0s"}, 0},
 	} {
-		t.Run(name, func(t *testing.T) {
-			inBubble(t, 3, func(t *testing.T, c *cluster) {
-				a, b := c.leader("a"), c.idle("b")
-				for r, hours := range map[*replica]int{a: test.first, b: test.then} {
-					job := r.job("job", "0 3 * * *", quick)
-					job.Location = zoneAhead(t, hours)
-					r.add(job)
-				}
-				wantOwn := func(r *replica, differs bool) {
-					t.Helper()
-					if own := r.status("job").Own; strings.HasSuffix(own, " with other zone data") != differs {
-						t.Errorf("%s has %q", r.id, own)
+		for _, spec := range []string{"0 3 * * *", "@at 2000-01-02T03:00:00"} {
+			t.Run(name+", "+spec, func(t *testing.T) {
+				inBubble(t, 3, func(t *testing.T, c *cluster) {
+					a, b := c.leader("a"), c.idle("b")
+					for r, hours := range map[*replica]int{a: test.first, b: test.then} {
+						job := r.job("job", spec, quick)
+						job.Location = zoneAhead(t, hours)
+						r.add(job)
 					}
-				}
-				c.SleepTo(90 * time.Minute)
-				wantOwn(a, false)
-				wantOwn(b, true)
-				a.leaves()
-				b.takesOver()
-				c.SleepTo(3 * time.Hour)
-				wantOwn(a, true)
-				wantOwn(b, false)
-				var ran []string
-				for _, run := range c.records() {
-					ran = append(ran, run.by+" at "+c.at(run.Tick))
-				}
-				if lines := b.logged(zapcore.WarnLevel, line); !slices.Equal(ran, test.ran) || len(lines) != 1 {
-					t.Errorf("ran at %v, want %v; logged %v", ran, test.ran, lines)
-				}
-				if s := b.status("job"); s.Missed != test.missed {
-					t.Errorf("%d are missed, want %d", s.Missed, test.missed)
-				}
+					wantOwn := func(r *replica, differs bool) {
+						t.Helper()
+						if own := r.status("job").Own; strings.HasSuffix(own, " with other zone data") != differs {
+							t.Errorf("%s has %q", r.id, own)
+						}
+					}
+					c.SleepTo(90 * time.Minute)
+					wantOwn(a, false)
+					wantOwn(b, true)
+					a.leaves()
+					b.takesOver()
+					c.SleepTo(3 * time.Hour)
+					wantOwn(a, true)
+					wantOwn(b, false)
+					var ran []string
+					for _, run := range c.records() {
+						ran = append(ran, run.by+" at "+c.at(run.Tick))
+					}
+					if lines := b.logged(zapcore.WarnLevel, line); !slices.Equal(ran, test.ran) || len(lines) != 1 {
+						t.Errorf("ran at %v, want %v; logged %v", ran, test.ran, lines)
+					}
+					if s := b.status("job"); s.Missed != test.missed {
+						t.Errorf("%d are missed, want %d", s.Missed, test.missed)
+					}
+				})
 			})
-		})
+		}
 	}
 }
