@@ -18,7 +18,7 @@
       if (shown.querySelector(".local") || shown.dateTime.slice(0, 16) === local.slice(0, 16)) continue;
       const other = document.createElement("span");
       other.className = "local";
-      other.textContent = ` ${day === shown.dateTime.slice(0, 10) && !text.includes(day) ? "" : `${day} `}${time} local`;
+      other.textContent = ` ${day === shown.dateTime.slice(0, 10) ? "" : `${day} `}${time} local`;
       shown.append(other);
     }
   };

@@ -97,7 +97,14 @@ func TestPage_OfTwoHundredJobs(t *testing.T) {
 			if needs := get[int64](b, `document.documentElement.scrollWidth`); needs > wide {
 				t.Errorf("%q needs %d px of %d", path, needs, wide)
 			}
+			if wider := get[[]string](b, wider); len(wider) > 0 {
+				t.Errorf("%q, %d px: wider than their section: %q", path, wide, wider)
+			}
 		}
 	}
 	b.quiet()
 }
+
+// wider finds tables that are wider than their section.
+const wider = `[...document.querySelectorAll("table")].filter((e) =>
+	e.getBoundingClientRect().right > e.closest("section").getBoundingClientRect().right).map((e) => e.closest("section").id)`

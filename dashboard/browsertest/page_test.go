@@ -123,6 +123,9 @@ func fitsASmallScreen(t *testing.T, s *service) {
 			if needs := get[int64](b, `document.documentElement.scrollWidth`); needs > wide {
 				t.Errorf("%q needs %d px of %d", path, needs, wide)
 			}
+			if wider := get[[]string](b, wider); len(wider) > 0 {
+				t.Errorf("%q, %d px: wider than their section: %q", path, wide, wider)
+			}
 			if bad := get[[]string](b, squeezed); len(bad) > 0 {
 				t.Errorf("%q, %d px: squeezed or overlapping: %q", path, wide, bad)
 			}
