@@ -108,15 +108,16 @@ func (w *wait) attempt(ctx context.Context) (*Lease, error) {
 	w.line = lineOf(l.quorum, w.order)
 	g.listIn(w.line, l.queues.id+patience(ctx))
 	known, asked := w.hold, w.next
+	first := w.line
+	if asked == oneOfLine { // another one each time, so that no single node is believed twice in a row
+		turn := w.value.attempt % len(w.line)
+		first = w.line[turn : turn+1]
+	}
 	lease, answers, err := l.attempt(ctx, g, func(ctx context.Context, call quorum.Call[reply]) (*round, error) {
-		switch asked {
-		case everybody:
+		if asked == everybody {
 			return quorum.Ask(ctx, l.quorum, call, w.decided)
-		case oneOfLine: // another one each time, so that no single node is believed twice in a row
-			turn := w.value.attempt % len(w.line)
-			return w.askInTurn(ctx, w.line[turn:turn+1], call)
 		}
-		return w.askInTurn(ctx, w.line, call)
+		return w.askInTurn(ctx, first, call)
 	})
 	if err != nil {
 		w.learn(l, answers, w.line)
@@ -172,7 +173,7 @@ func (w *wait) decided(answers []answer) bool {
 
 // wait returns nil when the next attempt is due, or the reason why there will be none.
 func (w *wait) wait(ctx context.Context, err error) error {
-	if w.isHeld() || w.others > 0 {
+	if w.left > 0 {
 		w.locker.queues.open()
 	}
 	pause := w.pause(err)
@@ -227,8 +228,8 @@ func (w *wait) pause(err error) time.Duration {
 	case w.isHeld(): // one node alone may lie, or have the record of a failed attempt; a free one may be the first to know
 		w.next = everybody
 		return min(end, confirmAfter+rand.N(confirmAfter)+w.headStart)
-	case w.others > 0:
-		return w.others + w.headStart
+	case w.left > 0:
+		return w.left + w.headStart
 	case guarded > 0:
 		w.failures++
 		return guarded + w.headStart + rand.N(jitter)
@@ -301,13 +302,12 @@ func (w *wait) delay(ctx context.Context, d time.Duration) {
 }
 
 // hold is what a waiting process has learned from its last attempt: who holds the lock, for how long, and how many nodes
-// say so.
+// say so. No time is longer than MaxTTL, whatever the nodes say.
 type hold struct {
 	holder value         // zero: not known
-	left   time.Duration // longest time left of that hold; at most MaxTTL, whatever the nodes say
+	left   time.Duration // longest time left of that hold, or of the turns of those ahead in line if the lock is free
 	votes  int           // nodes that name the holder
 	place  int           // in line
-	others time.Duration // free, but for so long only for those ahead in line; 0: not so
 	listed bool          // by a node that keeps the line
 	inVain bool          // a node granted the lock, and too few did
 	named  []NodeError   // the nodes that name a holder
@@ -323,8 +323,8 @@ func (h *hold) learn(l *Locker, answers []answer, line []int) {
 		case a.Value.yes:
 			h.inVain = true
 		case a.Value.queued:
-			if h.others == 0 || a.Value.left < h.others {
-				h.others = max(a.Value.left, time.Millisecond)
+			if h.left == 0 || a.Value.left < h.left {
+				h.left = max(min(a.Value.left, l.settings.MaxTTL), time.Millisecond)
 			}
 		case a.Value.held:
 			h.named = append(h.named, NodeError{l.quorum.Addr(i), l.leases.heldError(a.Value)})
