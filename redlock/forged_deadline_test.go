@@ -111,3 +111,18 @@ func TestAcquire_WaitsForTheHolderWhomMostNodesName(t *testing.T) {
 		})
 	}
 }
+
+// Only one node can be reached, and it names a holder. That may be the record of a failed attempt, so a waiter does not
+// wait for the end of that hold.
+func TestAcquire_DoesNotWaitForAHolderWhomOneNodeNames(t *testing.T) {
+	for node := range 3 {
+		bubble.Run(t, 3, func(t *testing.T, c *bubble.Cluster) {
+			take(c, "x", node)
+			waiter, links := c.Locker()
+			warmUp(t, waiter)
+			links.Cut((node+1)%3, (node+2)%3)
+			time.AfterFunc(2*time.Second, func() { links.Heal() })
+			acquiredWithin(t, waiter, 2*time.Second+ttl/5) // a pause of up to a second, and one after a failed attempt
+		})
+	}
+}
