@@ -19,7 +19,7 @@ func (c *cluster) addOnce(at time.Duration, replicas ...*replica) {
 func (r *replica) wantSettled(runs int, state scheduler.State, missed int) {
 	r.c.T.Helper()
 	s := r.status("job")
-	if got := r.states("job")["1h0m0s"]; got != state || len(r.c.records()) != runs || s.Missed != missed || !s.Next.IsZero() {
+	if got := r.states("job")["1h0m0s"]; got != state || len(r.c.records()) != runs || s.Missed != missed || !s.Next.IsZero() || s.Removed {
 		r.c.T.Errorf("%q, want %q; ran %v, want %d; %d are missed, want %d; next %v", got, state, r.c.ran(), runs, s.Missed, missed, s.Next)
 	}
 }
@@ -45,6 +45,11 @@ func TestAt_TicksOnceOverAllLeaders(t *testing.T) {
 		d.wantSettled(1, scheduler.StateOK, 0)
 		if ran := c.ran(); ran[0] != "job 1h0m0s@1h0m0s" {
 			t.Errorf("ran %v", ran)
+		}
+		c.must(d.Remove("job"))
+		time.Sleep(time.Second)
+		if s := d.status("job"); !s.Removed {
+			t.Errorf("it was removed, and the status is %+v", s)
 		}
 	})
 }

@@ -40,6 +40,7 @@ type Status struct {
 	Running      bool      // Last has no end
 	Overrun      Record    // the oldest run without an end whose Timeout has passed, as its Err says; zero if there is none
 	Leader       string    // identity; empty if nobody leads
+	Removed      bool      // the leader had the job and does not have it any more: it has no ticks until it is added again
 	Unowned      bool      // the newest leader has stored all of its jobs, and not this one: it does not have it
 	DataLost     time.Time // when a leader found that a majority of nodes had lost the job; zero: never
 }
@@ -197,7 +198,7 @@ func (s *Scheduler) statusOf(v *jobstore.View, leader string, now time.Time) Sta
 	case own.machine.Shift(&v.State) != 0:
 		st.Own = own.plan + " with other zone data"
 	}
-	st.Unowned = v.Left && !v.State.Removed
+	st.Removed, st.Unowned = v.State.Removed, v.Left && !v.State.Removed
 	st.Missed, st.Failures, st.DataLost = v.State.Missed, v.State.Failures, v.State.Lost
 	switch {
 	case v.Pause.Holds(now):

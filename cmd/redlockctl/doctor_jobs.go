@@ -47,7 +47,7 @@ func (d *diagnosis) judgeJob(st *scheduler.Status) {
 		}
 		pause := ops.ChangeOf(st.Pause)
 		judge("jobs", "%s is %s", st.Job, pauseOf(&pause))
-	case st.Next.IsZero():
+	case st.Removed:
 		d.note("jobs", "%s has no owner: it was removed; scheduler.Scheduler.Forget deletes it", st.Job)
 	case st.Unowned && st.Leader != "":
 		d.problem("jobs", "%s has no owner: %s leads and does not have it; add it there, or remove it", st.Job, st.Leader)

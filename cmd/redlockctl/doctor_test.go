@@ -33,13 +33,17 @@ func TestDoctor_JudgesAnElectionAndItsJobs(t *testing.T) {
 		Name: "hangs", Spec: "@every 1s", Timeout: time.Millisecond,
 		Run: func(context.Context, scheduler.Run) error { <-released; return nil },
 	}
-	_, stop := led(t, c, fails, hangs)
+	once := scheduler.Job{Name: "once", Spec: "@at 2020-01-01T00:00:00Z", Run: func(context.Context, scheduler.Run) error { return nil }}
+	_, stop := led(t, c, fails, hangs, once)
 	until(t, "its timeout has passed", func() bool { return strings.Contains(do("jobs").out, "no end within") })
 	do("doctor").says(t, no, "problem", "jobs", "hangs runs on pod-1 since ")
 	close(released)
 	until(t, "a run has failed", func() bool { return strings.Contains(do("history", "orphan").out, "failed") })
 	do("doctor").says(t, no, "problem", "jobs", "orphan has failed")
 	do("doctor").says(t, no, "ok", "leader", "pod-1 leads since ")
+	if out := do("doctor").out; strings.Contains(out, "once") {
+		t.Errorf("a job whose only tick has passed is in %s", out)
+	}
 	do("pause", "orphan", "--as", "ann", "--reason", "freeze").want(t, 0, "", "")
 	do("doctor").says(t, no, "note", "jobs", "orphan is paused by ann since ")
 	do("resume", "orphan").want(t, 0, "", "")
