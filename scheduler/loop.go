@@ -65,7 +65,7 @@ type loop struct {
 	giveUp  time.Time // when to stop retrying the last writes; zero while runs are under way
 }
 
-var errLoopEnded = errors.New("scheduler: a panic or runtime.Goexit of a hook, the logger or a schedule ended the loop")
+var errLoopEnded = errors.New("scheduler: a panic or runtime.Goexit of a hook or the logger ended the loop")
 
 // lead is the leader's callback. It returns after the runs of the term have returned. The elector renews the lease until then.
 func (s *Scheduler) lead(ctx context.Context) {
@@ -77,7 +77,7 @@ func (s *Scheduler) lead(ctx context.Context) {
 	}
 	doing.Naming(ctx) // only the runs matter; writes about them are harmless after the term
 	returned := false
-	defer func() { // even if a hook, the logger or a schedule panics or calls Goexit: the lease is released afterwards
+	defer func() { // even if a hook or the logger panics or calls Goexit: the lease is released afterwards
 		if !returned {
 			term.Resign(errLoopEnded)
 		}
