@@ -15,7 +15,7 @@ import (
 // Every query is refused, or parsed and repeated within the limits. A link parses to the query that it was made of.
 func FuzzQuery(f *testing.F) {
 	for _, seed := range []string{
-		"name=a&q=b&only=trouble&page=2", "q=%22%3C&only=running", "page=99999999999999999999", "name=%00", "name=%ff", "a=%zz", "a;b", "only=Trouble",
+		"name=a&q=b&only=trouble&page=2", "period=day&only=failed", "q=%22%3C&only=running", "page=99999999999999999999", "name=%00", "name=%ff", "a=%zz", "a;b", "only=Trouble",
 	} {
 		f.Add("/job", seed, "job")
 	}

@@ -23,6 +23,7 @@ func TestHandler_RefusesWhatIsTooLong(t *testing.T) {
 			{"name=%00", "invisible character"},
 			{"page=2", "page is 2, but the last page is 1"},
 			{"page=0", "a number from 1"},
+			{"period=year", "it must be hour, day or week"},
 			{"a=%zz", "cannot parse"},
 		} {
 			for _, path := range []string{"/", "/job", "/events", "/api"} {
@@ -35,7 +36,7 @@ func TestHandler_RefusesWhatIsTooLong(t *testing.T) {
 				}
 			}
 		}
-		for _, query := range []string{"", "q=" + strings.Repeat("%22", 200), "only=running&page=1", "other=x"} {
+		for _, query := range []string{"", "q=" + strings.Repeat("%22", 200), "only=running&page=1", "period=week", "other=x"} {
 			if w := s.get("/?" + query); w.Code != http.StatusOK {
 				t.Errorf("%s: %d: %s", query, w.Code, w.Body)
 			}

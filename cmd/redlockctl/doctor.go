@@ -214,9 +214,10 @@ func (p *program) judgeServers(ctx context.Context, d *diagnosis, all []redlock.
 	}
 	d.judge("guard", running, "no guard is running: each node that answers grants")
 	d.judge("list", lists, fmt.Sprintf("nobody uses a list of another length than %d", len(clients)))
-	for _, c := range answering {
+	addrs := addrsOf(answering)
+	for i, c := range answering {
 		lacking, err := p.lacking(ctx, c)
-		d.judgeRights(c.Options().Addr, lacking, err)
+		d.judgeRights(addrs[i], lacking, err)
 	}
 }
 

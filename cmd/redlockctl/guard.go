@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	nodeguard "github.com/redlockfx/redlockfx/internal/guard"
+	"github.com/redlockfx/redlockfx/internal/nodelist"
 	"github.com/redlockfx/redlockfx/internal/ops"
 	"github.com/redlockfx/redlockfx/internal/plain"
 )
@@ -70,6 +71,16 @@ func (p *program) withNodes(ctx context.Context, fn func(context.Context, []*red
 	return fn(ctx, nodes)
 }
 
+// addrsOf returns the addresses of nodes as [redlock.NodeStatus] has them.
+func addrsOf(nodes []*redis.Client) []string {
+	all := make([]redis.UniversalClient, len(nodes))
+	for i, node := range nodes {
+		all[i] = node
+	}
+	addrs, _ := nodelist.Check(all, len(all)) // redlock.Validate has checked them
+	return addrs
+}
+
 // guardState is the JSON of a node's guard.
 type guardState struct {
 	Addr    string        `json:"addr"`
@@ -86,8 +97,9 @@ type guardState struct {
 func guards(ctx context.Context, nodes []*redis.Client, hash string) (any, table, error) {
 	list, rows, failed := make([]guardState, len(nodes)), make([][]string, len(nodes)), make([]error, len(nodes))
 	var asking sync.WaitGroup
+	addrs := addrsOf(nodes)
 	for i, node := range nodes {
-		asking.Go(func() { list[i], rows[i], failed[i] = askGuard(ctx, node, hash) }) // ends with ctx
+		asking.Go(func() { list[i], rows[i], failed[i] = askGuard(ctx, node, addrs[i], hash) }) // ends with ctx
 	}
 	asking.Wait()
 	t := table{
@@ -103,7 +115,7 @@ func guards(ctx context.Context, nodes []*redis.Client, hash string) (any, table
 		case err == nil:
 			answered++
 		case first == nil:
-			first = fmt.Errorf("%s: %w", nodes[i].Options().Addr, err)
+			first = fmt.Errorf("%s: %w", addrs[i], err)
 		}
 	}
 	if need := len(nodes)/2 + 1; answered < need {
@@ -113,8 +125,7 @@ func guards(ctx context.Context, nodes []*redis.Client, hash string) (any, table
 }
 
 // askGuard reads the guard of a node. The error says that the node did not answer.
-func askGuard(ctx context.Context, node *redis.Client, hash string) (guardState, []string, error) {
-	addr := node.Options().Addr
+func askGuard(ctx context.Context, node *redis.Client, addr, hash string) (guardState, []string, error) {
 	now, err := node.Time(ctx).Result()
 	text := ""
 	if err == nil {
@@ -142,8 +153,9 @@ func askGuard(ctx context.Context, node *redis.Client, hash string) (guardState,
 
 // resetGuard deletes the guard of one node.
 func (p *program) resetGuard(ctx context.Context, nodes []*redis.Client, addr string) error {
-	for _, node := range nodes {
-		if node.Options().Addr != addr {
+	addrs := addrsOf(nodes)
+	for i, node := range nodes {
+		if addrs[i] != addr && node.Options().Addr != addr {
 			continue
 		}
 		n, err := node.HDel(ctx, p.hash(), nodeguard.Field).Result()

@@ -58,6 +58,8 @@ func TestGuard_ResetsOneNodeAndOnlyWhereItIsMeant(t *testing.T) {
 		do("guard", "--reset", "--node", other, "--yes", "-o", "json").want(t, 0, `"action": "reset"`, "")
 	}
 	do("guard").want(t, 0, addr+"  (none)", "")
+	local := strings.ReplaceAll(strings.Join(c.Addrs(), ","), "127.0.0.1", "localhost")
+	do("guard", "-n", local).want(t, 0, addr+"  (none)", "") // as nodes shows it
 	// After a reset a node refuses the first call, because it may have lost a lease.
 	do("run", "--name", "x", "--", "true").want(t, noLease, "", "grants nothing")
 	// Texts from a guard of another layout do not reach the terminal unescaped.
