@@ -1,26 +1,60 @@
 package dashboard_test
 
 import (
+	"context"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/redlockfx/redlockfx/dashboard"
 	"github.com/redlockfx/redlockfx/internal/testkit/want"
+	"github.com/redlockfx/redlockfx/redlocktest"
 	"github.com/redlockfx/redlockfx/scheduler"
 )
 
-// What Check says stands first, although a job fails.
+// What Check says stands first on the page of the replica that has the problem, although a job fails.
 func TestPage_TheProblemsOfThisReplicaStandFirst(t *testing.T) {
-	serve(t, func(t *testing.T, s *service) {
-		want.NoError(t, s.follower.Scheduler.Add(scheduler.Job{Name: "invoices", Spec: "@daily", Run: jobs()[0].Run}))
-		time.Sleep(15 * time.Minute)
-		err := s.follower.Elector.Check()
-		want.Text(t, err, "does not have 1 of the 5 jobs of this process, so they do not run: invoices")
-		if check := s.api().Replica.Check; len(check) != 1 || check[0] != err.Error() {
-			t.Errorf("check is %q", check)
-		}
-		_, attention, _ := strings.Cut(s.get("/").Body.String(), `id="attention"`)
-		first, _, _ := strings.Cut(attention, "</li>")
-		want.Parts(t, "the first notice", first, `class="replica"`, "invoices", "10 min ago")
-	})
+	for name, test := range map[string]struct {
+		begin func(t *testing.T, s *service) (of *redlocktest.Replica)
+		says  string
+	}{
+		"the leader lacks its jobs": {func(t *testing.T, s *service) *redlocktest.Replica {
+			want.NoError(t, s.follower.Scheduler.Add(scheduler.Job{Name: "invoices", Spec: "@daily", Run: jobs()[0].Run}))
+			return s.follower
+		}, "does not have 1 of the 5 jobs of this process, so they do not run: invoices"},
+		"it leads without a scheduler": {func(t *testing.T, s *service) *redlocktest.Replica {
+			want.NoError(t, s.follower.Scheduler.Shutdown(t.Context()))
+			s.stop(s.leader)
+			return s.follower
+		}, "shut down, and this process leads, so no job ticks anywhere"},
+		"the nodes' clocks are apart": {func(t *testing.T, s *service) *redlocktest.Replica {
+			for node := range 3 {
+				s.nodes.Jump(node, time.Duration(node)*time.Hour)
+			}
+			return s.follower
+		}, "nobody can lead because of the nodes' clocks: synchronize them"},
+		"work outlives its lease": {func(t *testing.T, s *service) *redlocktest.Replica {
+			free := make(chan struct{})
+			t.Cleanup(func() { close(free) })
+			s.leader.Elector.OnLeader(func(context.Context) { <-free })
+			s.leader.Cut()
+			return s.leader
+		}, "still running: "},
+	} {
+		t.Run(name, func(t *testing.T) {
+			serve(t, func(t *testing.T, s *service) {
+				replica := test.begin(t, s)
+				time.Sleep(15 * time.Minute)
+				err := replica.Elector.Check()
+				want.Text(t, err, test.says)
+				s.page = dashboard.Handler(replica.Elector, replica.Scheduler)
+				if check := s.api().Replica.Check; len(check) != 1 || err == nil || check[0] != err.Error() {
+					t.Errorf("check is %q, want %v", check, err)
+				}
+				_, attention, _ := strings.Cut(s.get("/").Body.String(), `id="attention"`)
+				first, _, _ := strings.Cut(attention, "</li>")
+				want.Parts(t, "the first notice", first, `class="replica"`)
+			})
+		})
+	}
 }

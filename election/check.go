@@ -61,12 +61,13 @@ func (e *Elector) Problems() []Problem {
 	e.mu.Lock()
 	t, failed, jobs := e.term, e.failed, e.partner.Problems
 	e.mu.Unlock()
+	restart := append(e.heldUp(), e.late(t)...)
 	if failed != nil {
-		return []Problem{needsRestart(*failed)}
+		restart = append(restart, *failed)
 	}
 	var all []Problem
-	for _, p := range append(e.heldUp(), e.late(t)...) {
-		all = append(all, needsRestart(p))
+	for _, p := range restart {
+		all = append(all, Problem{fmt.Errorf("%w: %w", p.Err, ErrRestart), p.Since})
 	}
 	var others []inside.Trouble
 	if p := e.clocks.Load(); p != nil {
@@ -103,11 +104,6 @@ func (e *Elector) reportProblems(ctx context.Context) {
 		}
 		said = lasts
 	}
-}
-
-// needsRestart returns a problem that is an [ErrRestart].
-func needsRestart(t inside.Trouble) Problem {
-	return Problem{fmt.Errorf("%w: %w", t.Err, ErrRestart), t.Since}
 }
 
 // late returns work of the term that outlives its lease.

@@ -89,6 +89,7 @@ func TestTermDo_RefusedAndEarly(t *testing.T) {
 		if err := <-early; err != nil {
 			t.Errorf("from the hook Elected: %v", err)
 		}
+		want.Text(t, term.Do(t.Context(), nil), "the function is nil")
 		a.stop()
 		<-a.ended
 		caller := watched{Context: t.Context(), done: make(chan struct{}), children: new(atomic.Int64)}

@@ -27,6 +27,9 @@ func TestNew_NamesEveryProblemAtOnce(t *testing.T) {
 				"", []election.Option{election.WithIdentity("a\n", strings.Repeat("v", 3001))},
 				[]string{"name is empty", `identity "a\n"`, "value has 3001 bytes"},
 			},
+			"a long name": {strings.Repeat("n", 192), nil, []string{"has 192 bytes, it may have 191"}},
+			"invisible":   {"a\u200bb", nil, []string{`name "a\u200bb" must not contain the invisible character`}},
+			"nil option":  {"", []election.Option{election.WithTTL(0), nil}, []string{"option 2 of 2 is nil", "ttl 0s", "name is empty"}},
 			"zeros": {
 				"x", []election.Option{
 					election.WithTTL(0), election.WithRenewal(0), election.WithStopMargin(0),
@@ -93,12 +96,23 @@ func TestNew_NamesEveryProblemAtOnce(t *testing.T) {
 		if _, err := election.New(nil, "x"); err == nil {
 			t.Error("a nil locker was accepted")
 		}
-		defer func() {
-			if recover() == nil {
-				t.Error("a nil callback was accepted")
-			}
-		}()
-		c.candidate("b").OnLeader(nil) // panics
+		b := c.candidate("b")
+		before := c.Asked()
+		for what, call := range map[string]func(){
+			"OnLeader": func() { b.OnLeader(nil) }, "OnNewLeader": func() { b.OnNewLeader(nil) },
+		} {
+			func() {
+				defer func() {
+					if recover() == nil {
+						t.Errorf("%s takes a function that is nil, which would panic later", what)
+					}
+				}()
+				call()
+			}()
+		}
+		if asked := c.Asked() - before; asked > 0 {
+			t.Errorf("%d requests to nodes", asked)
+		}
 	})
 }
 

@@ -47,8 +47,11 @@ func (e *Elector) Leader(ctx context.Context) (Leader, error) {
 // OnNewLeader calls fn with who leads: at once, and each time that changes. The zero Leader means that nobody leads. The calls come
 // one after the other on their own goroutine; if fn blocks, it misses all changes meanwhile but the last. No call starts after stop
 // or [redlock.Locker.Close] has returned; one under way may still be running. This process need not campaign; nothing is written to
-// the nodes.
+// the nodes. OnNewLeader panics if fn is nil.
 func (e *Elector) OnNewLeader(fn func(Leader)) (stop func()) {
+	if fn == nil {
+		panic("election: OnNewLeader(nil)")
+	}
 	return e.parts.OnHolder(e.lock, func(h inside.Holder) { fn(leaderOf(redlock.Holder(h))) })
 }
 

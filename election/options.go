@@ -40,6 +40,7 @@ type config struct {
 	hooks     []Hooks // none has a field that is nil
 	log       *zap.Logger
 	callbacks []func(context.Context)
+	nils      []error // options that are nil
 }
 
 // OnLeader registers a callback like [Elector.OnLeader].
@@ -113,7 +114,11 @@ func newConfig(s redlock.Settings, opts []Option) config {
 	c := config{maxTenure: unset, Settings: Settings{
 		TTL: s.TTL, RenewEvery: unset, StopMargin: unset, DrainTimeout: 10 * time.Second, Cooldown: unset,
 	}}
-	for _, opt := range opts {
+	for i, opt := range opts {
+		if opt == nil {
+			c.nils = append(c.nils, fmt.Errorf("election: option %d of %d is nil", i+1, len(opts)))
+			continue
+		}
 		opt(&c)
 	}
 	set := func(d *time.Duration, value time.Duration) {
@@ -155,7 +160,7 @@ func (c config) tenure() <-chan time.Time {
 
 // problems returns everything that is wrong with the settings, or nil.
 func (c config) problems(election string, s redlock.Settings) error {
-	var problems []error
+	problems := c.nils
 	check := func(ok bool, format string, args ...any) {
 		if !ok {
 			problems = append(problems, fmt.Errorf("election: "+format, args...))

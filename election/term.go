@@ -25,8 +25,7 @@ type Term struct {
 
 	mu    sync.Mutex // guards the fields below
 	timer *clock.Timer
-	drain *time.Timer // ends trusted when the time to drain is over; set when work ended
-	over  time.Time   // when trusted ended
+	over  time.Time // when trusted ended
 }
 
 type termKey struct{}
@@ -44,29 +43,22 @@ func newTerm(base context.Context, e *Elector, lease *redlock.Lease) *Term {
 	t.trusted, t.lose = context.WithCancelCause(base)
 	t.work, t.end = context.WithCancelCause(t.trusted)
 	lost := t.lease.Context()
-	stop := context.AfterFunc(lost, func() { t.lose(fmt.Errorf("%w: %w", ErrLost, context.Cause(lost))) })
+	context.AfterFunc(lost, func() { t.lose(fmt.Errorf("%w: %w", ErrLost, context.Cause(lost))) })
 
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.timer = t.clock.AfterFunc(t.stopAt(), t.expire)
 	context.AfterFunc(t.work, func() {
-		t.mu.Lock()
-		defer t.mu.Unlock()
-		if t.over.IsZero() {
-			t.drain = time.AfterFunc(e.config.DrainTimeout, func() { // a hook may hold up Run
-				t.lose(fmt.Errorf("%w: the time to drain is over", context.Cause(t.work)))
-			})
-		}
+		drain := time.AfterFunc(e.config.DrainTimeout, func() { // a hook may hold up Run
+			t.lose(fmt.Errorf("%w: the time to drain is over", context.Cause(t.work)))
+		})
+		context.AfterFunc(t.trusted, func() { drain.Stop() })
 	})
 	context.AfterFunc(t.trusted, func() {
-		stop()
 		t.mu.Lock()
 		defer t.mu.Unlock()
 		t.over = time.Now()
 		t.timer.Stop()
-		if t.drain != nil {
-			t.drain.Stop()
-		}
 	})
 	return t
 }
@@ -160,6 +152,9 @@ func (t *Term) Context() context.Context { return t.trusted }
 // asked to end, Do does not call fn, and its error wraps the reason.
 func (t *Term) Do(ctx context.Context, fn func(ctx context.Context) error) error {
 	e := t.elector
+	if fn == nil {
+		return fmt.Errorf("election: %q: Term.Do: the function is nil", e.name)
+	}
 	ctx, w := e.newWork(context.WithValue(ctx, termKey{}, t), t, nameOf(fn))
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)

@@ -41,15 +41,16 @@ func Hooks(constructor any, opts ...GroupOption) fx.Option {
 	return collect("Hooks", constructor, opts, of[election.Hooks], of[scheduler.Hooks])
 }
 
-// Options adds options that a [Config] has no field for, such as middleware. constructor returns a []redlock.Option, a
-// []election.Option or a []scheduler.Option, and maybe an error. They are applied in order, after those of the Config.
-// Several calls are in no particular order. The Config must be valid without them.
+// Options adds options that a [Config] has no field for, such as middleware, a panic handler or how long fencing numbers are kept.
+// constructor returns a []redlock.Option, a []election.Option or a []scheduler.Option, and maybe an error. They are applied in order,
+// after those of the Config. Several calls are in no particular order. The Config must be valid without them.
 func Options(constructor any, opts ...GroupOption) fx.Option {
 	return collect("Options", constructor, opts, of[[]redlock.Option], of[[]election.Option], of[[]scheduler.Option])
 }
 
-// Node adds a client for one node. constructor returns a redis.UniversalClient, and maybe an error. The application must
-// close it, after Module has stopped. The clients are in no particular order.
+// Node adds a client for one node, if an address does not say enough: a failover group (Sentinel), a cluster, a dialer of your own,
+// or a node of package redlocktest. constructor returns a redis.UniversalClient, and maybe an error. The application must close it,
+// after Module has stopped. The clients are in no particular order.
 func Node(constructor any, opts ...GroupOption) fx.Option {
 	return collect("Node", constructor, opts, of[redis.UniversalClient])
 }

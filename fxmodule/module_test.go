@@ -18,6 +18,7 @@ import (
 	redlockfx "github.com/redlockfx/redlockfx/fxmodule"
 	"github.com/redlockfx/redlockfx/internal/testkit/records"
 	"github.com/redlockfx/redlockfx/internal/testkit/want"
+	"github.com/redlockfx/redlockfx/redlock"
 	"github.com/redlockfx/redlockfx/scheduler"
 )
 
@@ -243,6 +244,22 @@ func TestModule_RefusesWhatCannotWork(t *testing.T) {
 		"pointer to a job": {
 			redlockfx.Job(func() *scheduler.Job { return nil }),
 			[]string{"redlockfx: Job at", "func() *scheduler.Job"},
+		},
+		"nil option": {
+			fx.Options(redlockfx.Module, fx.Supply(config), redlockfx.Options(func() []scheduler.Option { return []scheduler.Option{nil} })),
+			[]string{"scheduler: option", "is nil"},
+		},
+		"nil client": {
+			fx.Options(redlockfx.Module, fx.Supply(redlockfx.Config{Name: "x"}), redlockfx.Node(func() redis.UniversalClient { return nil })),
+			[]string{"node 1 of 1 is nil"},
+		},
+		"nil locker": {
+			fx.Options(redlockfx.Module, fx.Supply(redlockfx.Config{Name: "x"}), redlockfx.Locker(func() *redlock.Locker { return nil })),
+			[]string{"the locker is nil"},
+		},
+		"job that runs nothing": {
+			fx.Options(redlockfx.Module, fx.Supply(config), redlockfx.Job(func() scheduler.Job { return scheduler.Job{Name: "a", Spec: "@daily"} })),
+			[]string{`"a": Run is nil`},
 		},
 		"nil":      {redlockfx.OnLeader(nil), []string{"OnLeader at", "this is a <nil>"}},
 		"bad name": {redlockfx.Named("a b"), []string{`"a b"`, "1 to 64 letters"}},

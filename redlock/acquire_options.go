@@ -88,10 +88,14 @@ func (r *request) reportLast(began time.Time, lease *Lease, err error) {
 
 func (s *Settings) newRequest(lock string, opts []AcquireOption) (request, problems) {
 	r := request{name: lock, ttl: s.TTL}
-	for _, opt := range opts {
+	var found problems
+	for i, opt := range opts {
+		if opt == nil {
+			found.add("option %d of %d is nil", i+1, len(opts))
+			continue
+		}
 		opt(&r)
 	}
-	var found problems
 	if err := name.Check("lock name", lock); err != nil {
 		found.add("%w", err)
 	}

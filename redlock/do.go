@@ -3,6 +3,7 @@ package redlock
 import (
 	"context"
 	"errors"
+	"fmt"
 )
 
 // Do runs fn while it holds the lock. It waits as [Locker.Acquire] does, extends the lease while fn runs, and releases
@@ -13,6 +14,9 @@ func (l *Locker) Do(
 	ctx context.Context, name string, fn func(ctx context.Context, lease *Lease) error,
 	opts ...AcquireOption,
 ) (err error) {
+	if fn == nil {
+		return fmt.Errorf("%w: do %q: the function is nil", ErrConfig, name)
+	}
 	opts = append([]AcquireOption{WithAutoExtend(Extension{})}, opts...)
 	lease, err := l.Acquire(ctx, name, opts...)
 	if err != nil {

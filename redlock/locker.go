@@ -68,18 +68,17 @@ type Locker struct {
 // A node that was never used before grants nothing for the first MaxTTL ([ErrGuarded]), because it looks the same as a
 // node that has lost its locks.
 func New(nodes []redis.UniversalClient, opts ...Option) (*Locker, error) {
-	settings := newSettings(opts)
-	var found problems
+	settings, found := newSettings(opts)
 	if settings.tls != nil {
 		found.add("tls: WithTLS is for Open: set the TLSConfig of the clients instead")
 	}
 	return newLocker(nodes, settings, found)
 }
 
-// newLocker makes a Locker, or returns the problems found so far and its own.
+// newLocker makes a Locker, or returns the problems of the nodes and those found so far.
 func newLocker(nodes []redis.UniversalClient, settings Settings, found problems) (*Locker, error) {
 	addrs, more := checkNodes(nodes)
-	found = slices.Concat(more, found, settings.problems())
+	found = append(more, found...)
 	if len(found) > 0 {
 		return nil, errors.Join(found...)
 	}

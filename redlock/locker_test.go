@@ -2,7 +2,7 @@ package redlock_test
 
 import (
 	"context"
-	"errors"
+	"crypto/tls"
 	"strings"
 	"testing"
 	"time"
@@ -83,8 +83,15 @@ func TestNew_NamesEveryProblemAtOnce(t *testing.T) {
 				"fence retention 30ms must be at least max ttl 40ms + max clock skew",
 			},
 		},
-		"zero ttl":     {clients("a:1"), []redlock.Option{redlock.WithTTL(0)}, []string{"ttl 0s"}},
-		"negative ttl": {clients("a:1"), []redlock.Option{redlock.WithTTL(-1)}, []string{"ttl -1ns"}},
+		"nil option": {
+			clients("a:1"), []redlock.Option{nil, redlock.WithTTL(0)}, []string{"option 1 of 2 is nil", "ttl 0s"},
+		},
+		"max ttl": {
+			clients("a:1"), []redlock.Option{redlock.WithMaxTTL(11 * 365 * 24 * time.Hour)}, []string{"is more than ten years"},
+		},
+		"tls of clients": {clients("a:1"), []redlock.Option{redlock.WithTLS(&tls.Config{})}, []string{"WithTLS is for Open"}},
+		"zero ttl":       {clients("a:1"), []redlock.Option{redlock.WithTTL(0)}, []string{"ttl 0s"}},
+		"negative ttl":   {clients("a:1"), []redlock.Option{redlock.WithTTL(-1)}, []string{"ttl -1ns"}},
 		"slow node": {
 			clients("a:1"),
 			[]redlock.Option{redlock.WithTTL(3 * time.Second), redlock.WithNodeTimeout(time.Second)},
@@ -104,29 +111,6 @@ func TestNew_NamesEveryProblemAtOnce(t *testing.T) {
 			want.Text(t, err, test.want...)
 			closeAll(t, test.nodes)
 		})
-	}
-}
-
-func TestAcquire_NamesEveryProblemAtOnce(t *testing.T) {
-	nodes := clients("127.0.0.1:1")
-	defer closeAll(t, nodes)
-	l, err := redlock.New(nodes)
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, err = l.Acquire(t.Context(), "a\tb",
-		redlock.WithLeaseTTL(time.Minute), redlock.WithValue(strings.Repeat("v", 5000)),
-		redlock.WithAutoExtend(redlock.Extension{Every: -1, Attempts: -2}))
-	want.Err(t, err, redlock.ErrConfig)
-	want.Text(t, err, `lock name "a\tb"`, "lease ttl 1m0s must be within 100ms and max ttl 10s",
-		"value has 5000 bytes", "every -1ns must be above node timeout 200ms",
-		"attempts -2")
-
-	_, err = l.TryAcquire(t.Context(), "x",
-		redlock.WithAutoExtend(redlock.Extension{Every: 9900 * time.Millisecond}))
-	want.Text(t, err, "every 9.9s must be below lease ttl 10s less drift: 9.898s")
-	if _, err := l.Holder(t.Context(), ""); !errors.Is(err, redlock.ErrConfig) {
-		t.Errorf("Holder of no name: %v", err)
 	}
 }
 

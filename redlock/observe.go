@@ -310,8 +310,11 @@ const maxEvents = 1000
 // once per TTL whether it works again.
 //
 // fn may call any method of the Locker. No call starts after stop or [Locker.Close] has returned; one under way may
-// still be running.
+// still be running. OnNode panics if fn is nil.
 func (l *Locker) OnNode(fn func(NodeEvent)) (stop func()) {
+	if fn == nil {
+		panic("redlock: OnNode(nil)")
+	}
 	ctx, stop := context.WithCancel(l.open)
 	events := l.observed.listen()
 	task := func() { // ends with stop or when Close starts; Close waits for it for a moment

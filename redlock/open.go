@@ -14,12 +14,12 @@ import (
 // [Locker.Close]. Open does not connect yet. Either all URLs or none must have a user and a password. A mixed list may
 // have been split at a comma of a password, and parts of the password would be taken for hosts.
 func Open(urls []string, opts ...Option) (*Locker, error) {
-	settings := newSettings(opts)
+	settings, found := newSettings(opts)
 	clients, err := newClients(urls, settings.tls)
 	if err != nil {
-		return nil, errors.Join(err, errors.Join(settings.problems()...))
+		return nil, errors.Join(err, errors.Join(found...))
 	}
-	l, err := newLocker(clients, settings, nil)
+	l, err := newLocker(clients, settings, found)
 	if err != nil {
 		closeUnused(clients)
 		return nil, err
@@ -30,8 +30,7 @@ func Open(urls []string, opts ...Option) (*Locker, error) {
 
 // check is [inside.CheckLocker].
 func check(urls []string, opts []Option) (Settings, error) {
-	settings := newSettings(opts)
-	problems := settings.problems()
+	settings, problems := newSettings(opts)
 	if len(urls) > 0 {
 		clients, err := newClients(urls, settings.tls)
 		if err != nil {

@@ -95,9 +95,15 @@ func WithTLS(config *tls.Config) Option {
 	}
 }
 
-func newSettings(opts []Option) Settings {
+// newSettings returns the settings, and what is wrong with them.
+func newSettings(opts []Option) (Settings, problems) {
+	var found problems
 	o := options{Settings{KeyPrefix: defaultPrefix, TTL: defaultTTL, RestartGuard: true}}
-	for _, opt := range opts {
+	for i, opt := range opts {
+		if opt == nil {
+			found.add("option %d of %d is nil", i+1, len(opts))
+			continue
+		}
 		opt(&o)
 	}
 	s := o.Settings
@@ -114,7 +120,7 @@ func newSettings(opts []Option) Settings {
 	if s.FenceRetention == 0 {
 		s.FenceRetention = max(time.Hour, 10*s.MaxTTL)
 	}
-	return s
+	return s, append(found, s.problems()...)
 }
 
 var prefixRule = regexp.MustCompile(`^[A-Za-z0-9._-]{1,64}$`)

@@ -68,10 +68,4 @@ func TestOpen_RefusesConnectionsThatAreLessSecureThanTheyLook(t *testing.T) {
 	_, err = redlock.Open([]string{"rediss://a:1", "b:1", "rediss://c:1"}, redlock.WithTLS(&tls.Config{}))
 	want.Err(t, err, redlock.ErrConfig)
 	want.Text(t, err, "node 2 of 3", "rediss://", "not be encrypted")
-
-	nodes := clients("a:1")
-	defer closeAll(t, nodes)
-	_, err = redlock.New(nodes, redlock.WithTLS(&tls.Config{}))
-	want.Err(t, err, redlock.ErrConfig)
-	want.Text(t, err, "WithTLS is for Open")
 }

@@ -3,6 +3,7 @@ package scheduler_test
 import (
 	"context"
 	"errors"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -88,30 +89,71 @@ func TestPause_HoldsOverLeadersAndRestartsOfNodes(t *testing.T) {
 	})
 }
 
-func TestControl_RefusesWhatNobodyKnows(t *testing.T) {
+// A bad name, and bad words of a person, are refused by each method before any node is asked. A name that nobody knows is refused by
+// the nodes.
+func TestControl_RefusesBadInput(t *testing.T) {
 	inBubble(t, 3, func(t *testing.T, c *cluster) {
 		r := c.leader("a")
 		time.Sleep(time.Second)
-		for what, call := range map[string]func(context.Context, string, ...scheduler.ChangeOption) error{
-			"trigger": r.Trigger, "pause": r.Pause, "resume": r.Resume,
-			"history": func(ctx context.Context, job string, _ ...scheduler.ChangeOption) error {
-				_, err := r.History(ctx, job, 1)
+		type options = []scheduler.ChangeOption
+		tick := c.Start.Add(time.Minute)
+		changes := map[string]func(context.Context, string, ...scheduler.ChangeOption) error{
+			"Trigger": r.Trigger, "Pause": r.Pause, "Resume": r.Resume, "Cancel": r.Cancel,
+			"TriggerAndWait": func(ctx context.Context, job string, opts ...scheduler.ChangeOption) error {
+				_, err := r.TriggerAndWait(ctx, job, opts...)
 				return err
 			},
-		} {
+			"Rerun": func(ctx context.Context, job string, opts ...scheduler.ChangeOption) error {
+				return r.Rerun(ctx, job, tick, opts...)
+			},
+			"RerunAndWait": func(ctx context.Context, job string, opts ...scheduler.ChangeOption) error {
+				_, err := r.RerunAndWait(ctx, job, tick, opts...)
+				return err
+			},
+		}
+		reads := map[string]func(context.Context, string) error{
+			"Status":  func(ctx context.Context, job string) error { _, err := r.Status(ctx, job); return err },
+			"History": func(ctx context.Context, job string) error { _, err := r.History(ctx, job, 1); return err },
+			"Forget":  func(ctx context.Context, job string) error { return r.Forget(ctx, job) },
+		}
+		all := maps.Clone(reads)
+		for what, change := range changes {
+			all[what] = func(ctx context.Context, job string) error { return change(ctx, job) }
+		}
+		for what, call := range all {
 			err := call(t.Context(), "nobody's")
-			want.Err(t, err, scheduler.ErrUnknownJob)
-			want.Text(t, err, `"nobody's"`)
-			for _, bad := range []string{"", strings.Repeat("x", 201), "a\nb"} {
+			if what == "Forget" { // there is nothing to delete
+				want.NoError(t, err)
+			} else if !errors.Is(err, scheduler.ErrUnknownJob) || !strings.Contains(err.Error(), `"nobody's"`) {
+				t.Errorf("%s of a job that nobody knows: %v", what, err)
+			}
+		}
+		r.links.Cut() // what asks a node now fails with another error
+		for what, call := range all {
+			for _, bad := range []string{"", strings.Repeat("x", 201), "a\nb", " a", "\xff"} {
 				if err := call(t.Context(), bad); !errors.Is(err, scheduler.ErrName) {
 					t.Errorf("%s of %.10q: %v", what, bad, err)
 				}
 			}
 		}
-		if _, err := r.History(t.Context(), "job", 0); err == nil {
-			t.Error("a history of no records was accepted")
+		changes["PauseAll"] = func(ctx context.Context, _ string, opts ...scheduler.ChangeOption) error {
+			return r.PauseAll(ctx, opts...)
 		}
-		r.links.Cut(0, 1)
+		changes["ResumeAll"] = func(ctx context.Context, _ string, opts ...scheduler.ChangeOption) error {
+			return r.ResumeAll(ctx, opts...)
+		}
+		for what, change := range changes {
+			for says, opts := range map[string]options{
+				`who "a\nb" must not`: {scheduler.By("a\nb")}, "has 201 bytes": {scheduler.Because(strings.Repeat("x", 201))},
+			} {
+				if err := change(t.Context(), "job", opts...); err == nil || !strings.Contains(err.Error(), says) {
+					t.Errorf("%s: got %v, want %q", what, err, says)
+				}
+			}
+		}
+		want.Err(t, r.Remove("nobody's"), scheduler.ErrUnknownJob)
+		_, err := r.History(t.Context(), "job", 0)
+		want.Text(t, err, "0")
 		for _, err := range []error{
 			r.Trigger(t.Context(), "job"), r.Pause(t.Context(), "job"),
 			func() error { _, err := r.Jobs(t.Context()); return err }(),

@@ -57,7 +57,10 @@ func New(elector *election.Elector, opts ...Option) (*Scheduler, error) {
 		changed: signal.New(),
 		maxSeq:  jobstore.MaxSeq / 2,
 	}
-	for _, opt := range opts {
+	for i, opt := range opts {
+		if opt == nil {
+			return nil, fmt.Errorf("scheduler: option %d of %d is nil", i+1, len(opts))
+		}
 		opt(&s.options)
 	}
 	if slices.ContainsFunc(s.middleware, func(wrap Middleware) bool { return wrap == nil }) {

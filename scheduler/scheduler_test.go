@@ -33,8 +33,11 @@ func TestNew_RefusesNil(t *testing.T) {
 	_, err := scheduler.New(nil)
 	want.Text(t, err, "elector is nil")
 	inBubble(t, 1, func(t *testing.T, c *cluster) {
-		_, err := scheduler.New(c.leader("a").elector, scheduler.WithMiddleware(nil))
+		elector := c.idle("a").elector
+		_, err := scheduler.New(elector, scheduler.WithMiddleware(nil))
 		want.Text(t, err, "a middleware is nil")
+		_, err = scheduler.New(elector, scheduler.WithLogger(nil), nil)
+		want.Text(t, err, "option 2 of 2 is nil")
 	})
 }
 

@@ -20,8 +20,11 @@ import (
 // Read returns the newest terms of an election, at most 100, newest first, as the nodes say that answer first, at least a majority. This
 // process need not campaign, and may have no Elector. A term is missing if its leader has no [Hooks], or if the nodes could not record it
 // while it lasted. One that has just begun may be missing. A single node with wrong data can show wrong terms; nothing is decided by
-// them. The error is [redlock.ErrNoQuorum] if too few nodes answered.
+// them. The error is [redlock.ErrNoQuorum] if too few nodes answered, or says what is wrong with the name.
 func Read(ctx context.Context, locker *redlock.Locker, election string) ([]Record, error) {
+	if err := name.Check("name", election); err != nil {
+		return nil, fmt.Errorf("termlog: %w", err)
+	}
 	op, parts := fmt.Sprintf("termlog: terms of %q", election), inside.Of(locker)
 	call := termsScript.Command(1, nil, key(locker, election)).Call(nil)
 	answers, err := ask(ctx, parts.Quorum, op, call)
