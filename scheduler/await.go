@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/redlockfx/redlockfx/election"
@@ -40,7 +41,7 @@ func (s *Scheduler) TriggerAndWait(ctx context.Context, job string, opts ...Chan
 	if err != nil {
 		return Record{}, err
 	}
-	return s.await(ctx, job, "triggered", func(v *jobstore.View, now time.Time) Record { return triggered(v, &asked.Mark, now) })
+	return s.await(ctx, job, "triggered", func(v *jobstore.View, now time.Time) Record { return triggered(v, asked.Mark, now) })
 }
 
 // mayAwait returns an error if ctx is that of a run of the job: it would wait for itself.
@@ -108,28 +109,30 @@ func (s *Scheduler) newestLoop() *loop {
 	return s.loop
 }
 
-// triggered returns what the nodes know of the first run that was triggered then or later. If the nodes' clocks were set back, the
-// leader has given the trigger another time.
-func triggered(v *jobstore.View, asked *jobstore.Mark, now time.Time) (first Record) {
-	if v.State.Manual.ID == asked.ID {
-		*asked = v.State.Manual
+// triggered returns what the nodes know of the run of a trigger: the first one from then on or, if another trigger was applied with it,
+// or the nodes' clocks were set back since, the newest one.
+func triggered(v *jobstore.View, asked jobstore.Mark, now time.Time) (found Record) {
+	if !v.State.Manual.Covers(asked) {
+		return found
 	}
-	take := func(r Record) {
-		if !r.Tick.Before(asked.At()) && (first.State == "" || r.Tick.Before(first.Tick)) {
-			first = r
-		}
-	}
+	var runs []Record
 	for _, o := range v.State.Open {
 		if o.Slot.Manual && !o.Slot.Again {
 			r := runningOf(v.Job, o, now)
 			if o.Returned {
 				r.State = StateInterrupted
 			}
-			take(r)
+			runs = append(runs, r)
 		}
 	}
 	if r := v.State.ByHand; r.State != "" {
-		take(recordOf(v.Job, r))
+		runs = append(runs, recordOf(v.Job, r))
 	}
-	return first
+	slices.SortFunc(runs, func(a, b Record) int { return a.Start.Compare(b.Start) })
+	for _, r := range runs {
+		if found = r; !r.Tick.Before(asked.At()) {
+			break
+		}
+	}
+	return found
 }

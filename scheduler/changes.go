@@ -45,7 +45,7 @@ func Because(reason string) ChangeOption { return func(c *change) { c.why = &rea
 // runs.
 func Until(t time.Time) ChangeOption { return func(c *change) { c.until = &t } }
 
-// origin checks the options, and returns what is stored. now is by the nodes' clocks.
+// origin checks the options, and returns what is stored.
 func (s *Scheduler) origin(r jobstore.Request, opts []ChangeOption) (o jobstore.Origin, err error) {
 	var c change
 	for _, opt := range opts {
@@ -65,21 +65,26 @@ func (s *Scheduler) origin(r jobstore.Request, opts []ChangeOption) (o jobstore.
 	if c.until == nil || err != nil {
 		return o, err
 	}
-	now, ok := s.elector.Locker().Time()
-	if !ok {
-		now = time.Now()
-	}
-	o.Until = c.until.Truncate(time.Millisecond).UTC()
-	switch {
+	switch o.Until = c.until.Truncate(time.Millisecond).UTC(); {
 	case !r.On:
 		return o, fmt.Errorf("scheduler: %s: Until is for a pause", changeOf("", r).What)
-	case !o.Until.After(now):
-		return o, fmt.Errorf("scheduler: pause: until %s is over: the nodes' clocks show %s", o.Until.Format(time.RFC3339),
-			now.Format(time.RFC3339))
-	case o.Until.Year() > 9999:
-		return o, fmt.Errorf("scheduler: pause: until %v is too far: leave Until out for a pause without an end", o.Until)
+	case o.Until.IsZero(): // stored, it would be a pause without an end
+		return o, fmt.Errorf("scheduler: pause: until %s is over", o.Until.Format(time.RFC3339))
 	}
 	return o, nil
+}
+
+// checkUntil returns an error if a pause cannot end at an instant; zero: it has no end. now is by the nodes' clocks.
+func checkUntil(until, now time.Time) error {
+	switch {
+	case until.IsZero():
+	case !until.After(now):
+		return fmt.Errorf("scheduler: pause: until %s is over: the nodes' clocks show %s", until.Format(time.RFC3339),
+			now.Format(time.RFC3339))
+	case until.Year() > 9999:
+		return fmt.Errorf("scheduler: pause: until %v is too far: leave Until out for a pause without an end", until)
+	}
+	return nil
 }
 
 // Changes returns the newest twenty changes of a job, the newest first, as the nodes say. They may include a change

@@ -51,8 +51,8 @@ func (s *Scheduler) Resume(ctx context.Context, job string, opts ...ChangeOption
 //
 // The error is [ErrNotRunning] if the newest state on the nodes has no such run. The others are those of [Scheduler.Trigger].
 func (s *Scheduler) Cancel(ctx context.Context, job string, opts ...ChangeOption) error {
-	_, err := s.change(ctx, job, jobstore.Request{Verb: jobstore.ToCancel}, opts, func(v *jobstore.View, now time.Time) error {
-		if status := s.statusOf(v, "", now); !status.Running {
+	_, err := s.change(ctx, job, jobstore.Request{Verb: jobstore.ToCancel}, opts, func(v *jobstore.View, _ time.Time) error {
+		if len(v.State.Open) == 0 {
 			return fmt.Errorf("%w: job %q", ErrNotRunning, job)
 		}
 		return nil
@@ -85,7 +85,7 @@ func (s *Scheduler) change(
 	return r, err
 }
 
-// request makes a request, and logs it.
+// request makes a request, and logs it. may and the end of a pause are judged by what the nodes say.
 func (s *Scheduler) request(
 	ctx context.Context, job string, r jobstore.Request, opts []ChangeOption, may func(v *jobstore.View, now time.Time) error,
 ) (jobstore.Request, error) {
@@ -93,7 +93,12 @@ func (s *Scheduler) request(
 	if r.Origin, err = s.origin(r, opts); err != nil {
 		return r, err
 	}
-	if r, err = s.store.Ask(ctx, job, r, may); err != nil {
+	if r, err = s.store.Ask(ctx, job, r, func(v *jobstore.View, now time.Time) error {
+		if err := checkUntil(r.Until, now); err != nil || may == nil {
+			return err
+		}
+		return may(v, now)
+	}); err != nil {
 		return r, err
 	}
 	c := changeOf(job, r)

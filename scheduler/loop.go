@@ -224,7 +224,7 @@ func (l *loop) advance(e *entry, event jobmachine.Event) (write *jobstore.Write)
 func (l *loop) requeue(e *entry) {
 	m := &e.machine
 	wake, isLazy := m.Wake()
-	if l.drained && len(m.Ended()) == 0 { // only ends of runs are still stored and retried
+	if l.drained && !m.StoresInDrain() {
 		wake = time.Time{}
 	}
 	l.agenda.put(e, wake)

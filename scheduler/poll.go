@@ -127,6 +127,9 @@ func (l *loop) take(e *entry, asked jobstore.Asked) (isUnsure bool) {
 	held, isLacking, ok := asked.Held(e.machine.At().Ballot)
 	if ok {
 		l.advance(e, jobmachine.Asked{Now: l.clock.now(), Request: held})
+		if state := e.machine.State(); e == l.all && !state.Has(held) {
+			l.passOn(held.Setting) // no tick of another job waits until this one is stored
+		}
 		switch state := e.machine.State(); {
 		case state.Has(held) && e.older: // nodes may forget it when a majority has stored that under this ballot
 		case state.Has(held):

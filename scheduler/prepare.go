@@ -165,6 +165,10 @@ func (l *loop) begin(e *entry, basis jobstore.Basis, now time.Time) {
 	if e.machine.At().Ballot == "" { // nobody may have led since the clocks were set back
 		event.Unnoticed = math.MaxInt64
 	}
+	l.s.mu.Lock()
+	event.Ended = l.s.unstored[e.job.Name]
+	delete(l.s.unstored, e.job.Name)
+	l.s.mu.Unlock()
 	if basis.Known && basis.State.Plan != e.job.plan {
 		if before, err := cronspec.ParsePlan(basis.State.Plan); err == nil {
 			event.Before = before

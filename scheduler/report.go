@@ -50,8 +50,11 @@ func (l *loop) report(job string, r jobstore.Record) {
 	l.s.hooks.finished(recordOf(job, r))
 }
 
-// reportUnstored reports runs that have returned but whose ends could not be stored.
+// reportUnstored reports runs that have returned but whose ends could not be stored. If this process leads next, it stores them then.
 func (l *loop) reportUnstored(e *entry) {
+	l.s.mu.Lock()
+	l.s.unstored[e.job.Name] = e.machine.Ended()
+	l.s.mu.Unlock()
 	open := e.machine.State().Open
 	for _, r := range e.machine.Ended() {
 		for _, o := range open {
@@ -60,7 +63,7 @@ func (l *loop) reportUnstored(e *entry) {
 			}
 			record := o.Record(r.State, r.Err, r.End)
 			record.Attempt = max(r.Attempt, o.Attempt)
-			l.log.Error("failed to record the end of a run; the next leader treats it as still running", zap.String("job", e.job.Name),
+			l.log.Error("failed to record the end of a run; another leader treats it as still running", zap.String("job", e.job.Name),
 				zap.Time("tick", o.Slot.At), zap.Error(errUnstored))
 			l.s.hooks.finished(recordOf(e.job.Name, record))
 		}
@@ -73,6 +76,8 @@ func (r *runner) logRun(a *active, state string, err error) {
 	case state == jobstore.StateMissed: // report logs it once it is stored
 	case state == jobstore.StateInterrupted:
 		r.log.Warn("run interrupted, the next leader runs it again", a.fields(err)...)
+	case state == jobstore.StateCanceled:
+		r.log.Warn("run canceled", a.fields(err)...)
 	case state == jobstore.StateOK && err != nil:
 		r.log.Warn("run done, but after its timeout", a.fields(nil)...)
 	case err != nil:

@@ -57,6 +57,11 @@ func (s *Scheduler) rerun(ctx context.Context, job string, tick time.Time, opts 
 	})
 }
 
+// isPassedOver reports whether a tick came during a pause that holds, so that it never runs by itself.
+func isPassedOver(pause jobstore.Setting, tick, now time.Time) bool {
+	return pause.Holds(now) && tick.After(pause.At())
+}
+
 // mayRerun returns an error unless a tick may run again.
 func (s *Scheduler) mayRerun(v *jobstore.View, tick, now time.Time) error {
 	schedule, err := scheduleOf(v.State.Plan, s.own(v.Job))
@@ -80,7 +85,7 @@ func (s *Scheduler) mayRerun(v *jobstore.View, tick, now time.Time) error {
 		return fmt.Errorf("%w: %s of job %q: it is more than 366 days ago", ErrNotTick, show(tick), v.Job)
 	case tick.After(now):
 		return fmt.Errorf("%w: the tick %s of job %q is in the future", ErrNotSettled, show(tick), v.Job)
-	case tick.After(v.State.Mark):
+	case tick.After(v.State.Mark) && !isPassedOver(v.Pause, tick, now) && !isPassedOver(v.State.All, tick, now):
 		return fmt.Errorf("%w: the tick %s of job %q waits: see Status", ErrNotSettled, show(tick), v.Job)
 	}
 	for _, o := range v.State.Open {

@@ -83,6 +83,8 @@ func outcome(err, cause error) (state string, cutOff bool, reason error) {
 	}
 	state = jobstore.StateFailed
 	switch {
+	case errors.Is(cause, ErrCanceled):
+		state = jobstore.StateCanceled
 	case errors.Is(cause, election.ErrLost):
 		state, cutOff = jobstore.StateLost, true
 	case errors.Is(cause, election.ErrStopped), errors.Is(cause, election.ErrResigned):

@@ -16,6 +16,7 @@ import (
 
 	"github.com/redlockfx/redlockfx/election"
 	"github.com/redlockfx/redlockfx/internal/inside"
+	"github.com/redlockfx/redlockfx/internal/jobmachine"
 	"github.com/redlockfx/redlockfx/internal/jobstore"
 	"github.com/redlockfx/redlockfx/internal/signal"
 )
@@ -29,14 +30,15 @@ type Scheduler struct {
 	changed signal.Signal // wakes the loop to apply changes of jobs
 	maxSeq  int           // take a new ballot after that many writes; writes until then still have numbers. Tests set it lower
 
-	mu      sync.Mutex // guards the fields below
-	jobs    map[string]*job
-	changes map[string]bool // jobs added or removed since the last takeChanges
-	loop    *loop           // of the newest term
-	seen    map[string]seen // what this process last knew of its jobs on the nodes
-	stop    func()          // removes the callback from the elector; set when the first job is added
-	closed  time.Time       // when Shutdown was called; zero: it was not
-	lacked  *inside.Trouble // jobs that another leader does not have
+	mu       sync.Mutex // guards the fields below
+	jobs     map[string]*job
+	changes  map[string]bool                  // jobs added or removed since the last takeChanges
+	loop     *loop                            // of the newest term
+	seen     map[string]seen                  // what this process last knew of its jobs on the nodes
+	unstored map[string][]jobmachine.Returned // by job, ends of runs that no term has stored
+	stop     func()                           // removes the callback from the elector; set when the first job is added
+	closed   time.Time                        // when Shutdown was called; zero: it was not
+	lacked   *inside.Trouble                  // jobs that another leader does not have
 }
 
 // New returns a Scheduler that runs its jobs in the terms of elector, including one under way. It starts and stops with
@@ -50,12 +52,13 @@ func New(elector *election.Elector, opts ...Option) (*Scheduler, error) {
 		return nil, errors.New("scheduler: the elector is nil")
 	}
 	s := &Scheduler{
-		elector: elector,
-		parts:   inside.Of(elector.Locker()),
-		jobs:    make(map[string]*job),
-		seen:    make(map[string]seen),
-		changed: signal.New(),
-		maxSeq:  jobstore.MaxSeq / 2,
+		elector:  elector,
+		parts:    inside.Of(elector.Locker()),
+		jobs:     make(map[string]*job),
+		seen:     make(map[string]seen),
+		unstored: make(map[string][]jobmachine.Returned),
+		changed:  signal.New(),
+		maxSeq:   jobstore.MaxSeq / 2,
 	}
 	for i, opt := range opts {
 		if opt == nil {

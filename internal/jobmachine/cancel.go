@@ -6,7 +6,7 @@ import (
 	"github.com/redlockfx/redlockfx/internal/jobstore"
 )
 
-// cancelRuns ends the runs that had begun when somebody asked for that. A run of this leader ends when it returns. One that waits for a
+// cancelRuns ends the runs whose first attempt had begun when somebody asked for that. A run of this leader ends when it returns. One that waits for a
 // further attempt, and one of an earlier leader, has ended.
 func (d *draft) cancelRuns() {
 	for _, r := range d.m.requests {
@@ -18,17 +18,15 @@ func (d *draft) cancelRuns() {
 
 func (d *draft) cancel(r jobstore.Request) {
 	d.canceled = r
-	isRunning := make(map[string]bool)
 	for _, run := range d.m.runs {
-		if isRunning[run.id] = true; !run.start.After(r.At()) {
+		if !run.began.After(r.At()) {
 			d.cancels = append(d.cancels, run.id)
 		}
 	}
 	for _, o := range slices.Clone(d.state.Open) {
-		repeats := o.Waits() && o.Deaths > 0 // a run that had begun; its start is that of the next one
 		switch {
-		case !repeats && o.Start.After(r.At()), !o.Canceled.IsZero():
-		case isRunning[o.ID]:
+		case o.Began.After(r.At()), !o.Canceled.IsZero():
+		case d.m.isOurs(o.ID): // under way, or returned: its end says what became of it
 			at := slices.Index(d.state.Open, o)
 			d.state.Open[at].Canceled = r.At()
 		default:

@@ -42,6 +42,9 @@ func (d *draft) ticks() {
 	j, now := d.m.job, d.due.Now.Add(d.early())
 	d.ranBefore(now)
 	d.zoneData(now)
+	if d.kept(now); len(d.state.Kept) > 0 {
+		return
+	}
 	b := d.newBacklog(now)
 	for len(d.starts) < maxOpened {
 		first := j.Schedule.Next(d.state.Mark)
@@ -179,6 +182,7 @@ func (d *draft) missUnknown(in mode) {
 			}
 		}
 	}
+	d.dropKept(reason, func(t time.Time) bool { return !t.After(floor) })
 	if !floor.After(d.state.Mark) {
 		return
 	}
@@ -199,7 +203,7 @@ func (d *draft) suppose(slot jobstore.Slot) bool {
 	}
 	o := jobstore.Open{
 		Slot: slot, ID: Key("lost", slot.At, slot.Manual), Attempt: d.firstOf(slot), Tries: max(d.m.job.Tries, 1),
-		Token: d.due.Token, Replica: d.due.Replica, Start: slot.At, Returned: true, // no process is known to be gone
+		Token: d.due.Token, Replica: d.due.Replica, Start: slot.At, Began: slot.At, Returned: true, // no process is known to be gone
 	}
 	d.state.Open, d.changed = append(d.state.Open, o), true
 	return true

@@ -63,8 +63,8 @@ func (d *draft) make(in mode) {
 	if in == serving {
 		d.pauses()
 	}
-	d.ends()
 	d.cancelRuns()
+	d.ends()
 	switch in {
 	case draining:
 		if d.changed || d.m.behind { // otherwise there is no write
@@ -111,14 +111,18 @@ func (d *draft) pause(what string, present *jobstore.Setting, r jobstore.Request
 	if d.state.Has(r) {
 		return
 	}
-	if !d.state.Removed {
-		reason := what + " at " + clock(r.At())
-		if !r.On {
-			reason = what + " until " + clock(r.At()) // this leader never knew when the pause began
-		}
-		d.dropTicks(d.unsettled(r.At()), jobstore.StateMissed, reason)
+	began := r.At()
+	if !r.On {
+		began = r.Since // this leader may never have known of that pause
 	}
-	d.skipTo(r.At())
+	if !began.IsZero() && !d.state.Removed {
+		reason := what + " at " + clock(began)
+		d.dropKept(reason, nil)
+		d.dropTicks(d.unsettled(began), jobstore.StateMissed, reason)
+	}
+	if !began.IsZero() || present.On {
+		d.skipTo(r.At())
+	}
 	*present, d.changed = r.Setting, true
 }
 
@@ -129,7 +133,8 @@ func (d *draft) endPauses() {
 			d.skipTo(p.Until.Add(-time.Millisecond))
 			p.On, d.changed = false, true
 			if p == &d.state.Pause {
-				d.applied = append(d.applied, jobstore.Request{Verb: jobstore.ToPause, Setting: *p})
+				end := jobstore.Setting{Mark: jobstore.Mark{Version: p.Until.UnixMicro(), ID: p.ID}}
+				d.applied = append(d.applied, jobstore.Request{Verb: jobstore.ToPause, Setting: end})
 			}
 		}
 	}
@@ -148,7 +153,8 @@ func (d *draft) ends() {
 			continue
 		}
 		o := d.state.Open[at]
-		isCanceled := !o.Canceled.IsZero() && r.State != jobstore.StateOK
+		isCanceled := r.State == jobstore.StateCanceled ||
+			!o.Canceled.IsZero() && r.State != jobstore.StateOK && (r.Pause > 0 || r.End.After(o.Canceled))
 		if r.Pause > 0 && d.m.mode != removed && !isCanceled { // any leader goes on with it
 			o.Tries -= r.Attempt + 1 - o.Attempt
 			o.Attempt, o.NotBefore = r.Attempt+1, r.End.Add(r.Pause)
@@ -297,8 +303,14 @@ func (d *draft) start(o jobstore.Open) {
 	if o.Slot.At.Sub(d.due.Now) > jobstore.Ahead { // the nodes' clocks were set back since the tick came
 		at = d.due.Now
 	}
-	o.ID, o.Tries, o.Token, o.Replica = d.newID(), max(d.m.job.Tries, 1), d.due.Token, d.due.Replica
+	if o.Tries == 0 {
+		o.Tries = max(d.m.job.Tries, 1)
+	}
+	o.ID, o.Token, o.Replica = d.newID(), d.due.Token, d.due.Replica
 	o.Start, o.Timeout = later(d.due.Now, at), d.m.job.Timeout
+	if o.Began.IsZero() {
+		o.Began = o.Start
+	}
 	d.starts = append(d.starts, Start{Open: o, At: at})
 	d.state.Open = append(d.state.Open, o)
 	d.changed = true

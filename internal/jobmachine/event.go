@@ -20,6 +20,8 @@ type Prepared struct {
 	Absence string
 	// Before is the schedule of the plan in Basis if that differs from the job's plan; nil if it cannot be parsed.
 	Before Schedule
+	// Ended are runs of earlier terms of this process that have returned, and whose ends no term has stored.
+	Ended []Returned
 	// Unnoticed is how long it takes a leader at most to notice that the nodes' clocks were set back.
 	Unnoticed time.Duration
 	// Wall is the time by the clock of this process. If no node knows the job, earlier nodes may have: ticks up to Basis.Floor are

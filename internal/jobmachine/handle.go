@@ -36,6 +36,11 @@ func (e Prepared) apply(m Machine) (Machine, Effects) {
 	for i, r := range m.requests {
 		m.requests[i] = m.stored.State.Present(r, e.Now)
 	}
+	for _, r := range e.Ended {
+		if slices.ContainsFunc(m.stored.State.Open, func(o jobstore.Open) bool { return o.ID == r.ID }) {
+			m.ended = append(slices.Clip(m.ended), r)
+		}
+	}
 	m.wasSetBack = e.Basis.SetBack > 0
 	m.behind, m.failures, m.notBefore = true, 0, time.Time{}
 
@@ -57,7 +62,11 @@ func (e Prepared) apply(m Machine) (Machine, Effects) {
 		}
 		mayGoOn = mayGoOn || !o.Returned && !o.Waits()
 		if o.Waits() {
-			m.spans = append(m.spans, span{id: o.ID, start: o.Start})
+			start := o.Start
+			if start.IsZero() {
+				start = o.NotBefore
+			}
+			m.spans = append(m.spans, span{id: o.ID, start: start})
 		} else if waits { // ticks that came during that run waited for it, however it ended
 			m.spans = append(m.spans, span{id: o.ID, start: o.Start, end: e.Now})
 		}
@@ -124,7 +133,7 @@ func (e Stored) apply(m Machine) (Machine, Effects) {
 	}
 	m.spans = m.undecided(e.Now)
 	for _, s := range d.starts {
-		m.runs = append(m.runs, run{id: s.Open.ID, start: s.Open.Start})
+		m.runs = append(m.runs, run{id: s.Open.ID, start: s.Open.Start, began: s.Open.Began})
 		if !slices.ContainsFunc(m.spans, func(other span) bool { return other.id == s.Open.ID }) {
 			m.spans = append(m.spans, span{id: s.Open.ID, start: s.Open.Start})
 		}

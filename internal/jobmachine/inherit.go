@@ -12,8 +12,7 @@ import (
 // AtLeastOnce. A run that this leader opened and did not start is started.
 func (d *draft) inherit() {
 	for _, o := range slices.Clone(d.state.Open) {
-		// A further attempt may have started as an earlier one.
-		unstarted := d.m.isUnstarted(o) && (o.Attempt == 1 || d.m.job.AtLeastOnce)
+		unstarted := d.m.isUnstarted(o)
 		switch {
 		case d.m.isOurs(o.ID) || d.isStarting(o.ID):
 		case o.Waits():
@@ -36,9 +35,11 @@ func (d *draft) inherit() {
 // longer each time, and at last does not run any more.
 func (d *draft) repeat(o jobstore.Open, unstarted bool) {
 	j := d.m.job
-	rerun := jobstore.Open{Slot: o.Slot, Attempt: o.Attempt, Late: o.Late || !unstarted || d.isLate(o.Slot), Deaths: o.Deaths}
+	rerun := jobstore.Open{
+		Slot: o.Slot, Attempt: o.Attempt, Tries: o.Tries, Late: o.Late || !unstarted || o.Attempt == 1 && d.isLate(o.Slot), Deaths: o.Deaths, Began: o.Began,
+	}
 	if !unstarted {
-		rerun.Attempt += max(o.Tries, 1)
+		rerun.Attempt, rerun.Tries = o.Attempt+max(o.Tries, 1), 0
 	}
 	d.close(o.ID)
 	if !unstarted && !o.Returned {
@@ -62,16 +63,17 @@ func (d *draft) repeat(o jobstore.Open, unstarted bool) {
 func (d *draft) await(o jobstore.Open, until time.Time) {
 	j := d.m.job
 	o.ID, o.Tries, o.Token, o.Replica = d.newID(), max(j.Tries, 1), d.due.Token, d.due.Replica
-	o.Start, o.NotBefore, o.Timeout = until, until, j.Timeout
+	o.NotBefore, o.Timeout = until, j.Timeout
 	d.state.Open, d.changed = append(d.state.Open, o), true
 	d.wakeAt(until.Add(-early))
 }
 
-// goOn starts the next attempt of a run that waits for it, if it is time. In this leader's term it is the same run. The first attempt
-// is of a tick that a changed plan has kept.
+// goOn starts the next attempt of a run that waits for it, if it is time. In this leader's term it is the same run.
 func (d *draft) goOn(o jobstore.Open) {
 	start := Start{At: o.NotBefore}
 	switch {
+	case o.Deaths > 0 && isPaused(&d.state) && !o.Slot.Manual: // it waits for the end of the pause
+		return
 	case o.NotBefore.After(d.due.Now.Add(early)):
 		d.wakeAt(o.NotBefore.Add(-early))
 		return
@@ -81,10 +83,10 @@ func (d *draft) goOn(o jobstore.Open) {
 	}
 	at := slices.Index(d.state.Open, o)
 	if !d.m.isUnstarted(o) {
-		o.ID, o.Token, o.Replica, o.Start = d.newID(), d.due.Token, d.due.Replica, later(d.due.Now, o.NotBefore)
+		o.ID, o.Token, o.Replica, o.Start = d.newID(), d.due.Token, d.due.Replica, time.Time{}
 	}
-	if o.Attempt == 1 {
-		d.opens, d.opened = true, later(d.opened, o.Slot.At)
+	if o.Start.IsZero() {
+		o.Start = later(d.due.Now, o.NotBefore)
 	}
 	o.NotBefore = time.Time{}
 	start.Open = o
@@ -92,13 +94,11 @@ func (d *draft) goOn(o jobstore.Open) {
 	d.starts, d.changed = append(d.starts, start), true
 }
 
-// giveUp records that a run that waits for its next attempt has failed, or was missed if that is the first one.
+// giveUp records that a run that waits for its next attempt has failed.
 func (d *draft) giveUp(o jobstore.Open, reason string) {
 	d.close(o.ID)
 	r := o.Record(jobstore.StateFailed, reason, d.due.Now)
-	if r.Attempt--; r.Attempt == 0 {
-		r.State = jobstore.StateMissed
-	}
+	r.Attempt--
 	d.end(r)
 }
 

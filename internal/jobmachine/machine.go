@@ -63,7 +63,8 @@ const (
 type run struct {
 	id       string
 	start    time.Time
-	canceled bool // another tick takes its place
+	began    time.Time // of the first attempt of its slot
+	canceled bool      // another tick takes its place
 }
 
 // span is the time in which a run was under way.
@@ -112,6 +113,13 @@ func (m *Machine) IsOverdue(by time.Time) bool {
 		return false
 	}
 	return !m.job.NewestDue(s.Mark, by).IsZero()
+}
+
+// StoresInDrain reports whether a leader that drains has something to store, or a run to end.
+func (m *Machine) StoresInDrain() bool {
+	return len(m.ended) > 0 || len(m.runs) > 0 && slices.ContainsFunc(m.requests, func(r jobstore.Request) bool {
+		return r.Verb == jobstore.ToCancel
+	})
 }
 
 // Ended returns the runs that have returned but whose ends are not stored.

@@ -96,22 +96,30 @@ func (d *draft) refuse(r jobstore.Request, slot jobstore.Slot, state, reason str
 // outcome.
 func (d *draft) apply(r jobstore.Request) {
 	d.applied, d.changed = append(d.applied, r), true
+	mark := r.Mark // of what was asked for before the run was opened: that is the same run
+	mark.Version = max(mark.Version, d.due.Now.UnixMicro())
 	switch r.Verb {
 	case jobstore.ToTrigger:
-		d.state.Manual = r.Mark
+		d.state.Manual = mark
 	case jobstore.ToCancel:
 		d.state.Canceled = r.Mark
 	case jobstore.ToRerun:
 		d.state.Reruns = slices.DeleteFunc(slices.Clone(d.state.Reruns), func(o jobstore.Rerun) bool { return o.Tick.Equal(r.Tick) })
-		d.state.Reruns = append(d.state.Reruns, jobstore.Rerun{Tick: r.Tick, Mark: r.Mark})
+		d.state.Reruns = append(d.state.Reruns, jobstore.Rerun{Tick: r.Tick, Mark: mark})
 	}
 }
+
+// maxErrors is of how many reruns that have failed the state has the error.
+const maxErrors = 20
 
 // dropReruns drops requests that were applied, and whose runs have ended, so long ago that nobody waits for them.
 func (d *draft) dropReruns() {
 	d.state.Reruns = slices.DeleteFunc(slices.Clone(d.state.Reruns), func(r jobstore.Rerun) bool {
 		return d.due.Now.Sub(later(r.At(), r.Outcome.End)) > 2*expires && !d.isOpen(r.Tick)
 	})
+	for i := range len(d.state.Reruns) - maxErrors {
+		d.state.Reruns[i].Outcome.Err = ""
+	}
 }
 
 // endRerun keeps the outcome of a tick's run for those who have asked for it and wait.

@@ -1,6 +1,7 @@
 package jobmachine
 
 import (
+	"slices"
 	"time"
 
 	"github.com/redlockfx/redlockfx/internal/jobstore"
@@ -15,6 +16,7 @@ func (d *draft) plan() {
 		d.state.Removed, d.changed = false, true
 		d.skipTo(d.due.Now)
 	case d.state.Plan != j.Plan:
+		d.dropKept(ReasonChanged, func(t time.Time) bool { return !j.hasTick(t) })
 		d.keepShared()
 		d.dropTicks(d.unsettled(d.due.Now), jobstore.StateMissed, ReasonChanged)
 		d.skipTo(d.due.Now)
@@ -24,19 +26,55 @@ func (d *draft) plan() {
 	}
 }
 
-// keepShared keeps the ticks that are in both plans and may still run. Each becomes a run that waits for its first attempt, which is of
-// no plan any more.
+func (j *Job) hasTick(t time.Time) bool { return j.Schedule.Next(t.Add(-time.Nanosecond)).Equal(t) }
+
+// keepShared keeps the ticks that are in both plans and may still run.
 func (d *draft) keepShared() {
 	for _, t := range d.shared() {
-		slot := jobstore.Slot{At: t}
 		d.dropTicks(d.unsettled(t.Add(-time.Nanosecond)), jobstore.StateMissed, ReasonChanged)
-		d.await(jobstore.Open{Slot: slot, Attempt: 1, Late: d.isLate(slot)}, d.m.job.StartOf(t))
-		d.state.Mark = t
+		d.state.Kept, d.state.Mark = append(slices.Clip(d.state.Kept), t), t
 	}
 }
 
+// kept opens the ticks that a changed plan has kept, as far as they may run now.
+func (d *draft) kept(now time.Time) {
+	j := d.m.job
+	d.dropKept(reasonLate, func(t time.Time) bool { return j.isLate(t, now) })
+	newest := j.NewestDue(d.state.Mark, now)
+	if kept := d.state.Kept; len(kept) > 0 && !j.CatchUp.All {
+		d.dropKept(ReasonSuperseded, func(t time.Time) bool { return !newest.IsZero() || t.Before(kept[len(kept)-1]) })
+	}
+	for len(d.state.Kept) > 0 && len(d.starts) < maxOpened {
+		t := d.state.Kept[0]
+		if start := j.StartOf(t); start.After(now) {
+			d.wakeAt(start.Add(-d.early()))
+			return
+		}
+		if !d.mayOpen() {
+			d.wait(j.StartOf(later(d.state.Kept[len(d.state.Kept)-1], newest)))
+		}
+		if !d.mayOpen() {
+			d.wakeForNext(later(d.state.Mark, newest))
+			return
+		}
+		d.state.Kept = d.state.Kept[1:]
+		d.open(t)
+	}
+}
+
+// dropKept records that kept ticks do not run: some of them, or all if which is nil.
+func (d *draft) dropKept(reason string, which func(tick time.Time) bool) {
+	d.state.Kept = slices.DeleteFunc(slices.Clone(d.state.Kept), func(t time.Time) bool {
+		isDropped := which == nil || which(t)
+		if isDropped {
+			d.dropTicks(ticks{first: t, last: t, n: 1}, jobstore.StateMissed, reason)
+		}
+		return isDropped
+	})
+}
+
 // shared returns the ticks of both plans that have come, are not settled and may still run, the oldest first. Without [CatchUp].All,
-// that is only the newest, and otherwise the newest for which there is room.
+// that is only the newest.
 func (d *draft) shared() (all []time.Time) {
 	j, old, now := d.m.job, d.m.before, d.due.Now
 	if old == nil || isPaused(&d.state) {
@@ -58,19 +96,25 @@ func (d *draft) shared() (all []time.Time) {
 		}
 		after = t
 	}
-	most := jobstore.MaxOpen - len(d.state.Open)
+	most := jobstore.MaxOpen
 	if !j.CatchUp.All {
-		most = min(most, 1)
+		most = 1
 	}
 	return all[max(0, len(all)-most):]
 }
 
 // remove records in the state that the leader no longer has the job.
 func (d *draft) remove() {
+	for _, r := range d.m.requests {
+		if slot, ok := slotOf(r); ok && !d.state.Has(r) {
+			d.refuse(r, slot, jobstore.StateMissed, ReasonRemoved)
+		}
+	}
 	if d.state.Removed {
 		return
 	}
 	d.endPauses()
+	d.dropKept(ReasonRemoved, nil)
 	d.dropTicks(d.unsettled(d.due.Now), jobstore.StateMissed, ReasonRemoved)
 	d.state.Removed, d.changed = true, true
 }

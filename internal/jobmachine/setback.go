@@ -21,7 +21,7 @@ func (m Machine) setBack(now time.Time, unnoticed time.Duration) Machine {
 	m.prepared, m.failedSince = earlier(m.prepared, now), earlier(m.failedSince, now)
 	m.runs, m.ended, m.spans = slices.Clone(m.runs), slices.Clone(m.ended), slices.Clone(m.spans)
 	for i := range m.runs {
-		m.runs[i].start = earlier(m.runs[i].start, now)
+		m.runs[i].start, m.runs[i].began = earlier(m.runs[i].start, now), earlier(m.runs[i].began, now)
 	}
 	for i := range m.ended {
 		m.ended[i].End = earlier(m.ended[i].End, now)
@@ -47,6 +47,7 @@ func stateSetBack(s jobstore.State, now time.Time, unnoticed time.Duration) jobs
 	}
 	s.Gaps = nil
 	s.Since, s.Lost = earlier(s.Since, now), earlier(s.Lost, now)
+	s.Kept = slices.DeleteFunc(slices.Clone(s.Kept), func(t time.Time) bool { return t.After(now) }) // they are in Ran
 	s.Reruns = slices.Clone(s.Reruns)
 	marks := []*jobstore.Mark{&s.Pause.Mark, &s.All.Mark, &s.Manual, &s.Canceled}
 	for i := range s.Reruns {
@@ -65,7 +66,8 @@ func stateSetBack(s jobstore.State, now time.Time, unnoticed time.Duration) jobs
 	}
 	s.Open = slices.Clone(s.Open)
 	for i := range s.Open {
-		s.Open[i].Start, s.Open[i].NotBefore = earlier(s.Open[i].Start, now), earlier(s.Open[i].NotBefore, now)
+		o := &s.Open[i]
+		o.Start, o.Began, o.NotBefore = earlier(o.Start, now), earlier(o.Began, now), earlier(o.NotBefore, now)
 	}
 	return s
 }

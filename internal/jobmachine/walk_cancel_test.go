@@ -10,8 +10,7 @@ import (
 // isHit reports whether a run had begun when somebody asked to end it, and no write has that.
 func (w *walk) isHit(o jobstore.Open) bool {
 	l := &w.leader
-	began := !o.Start.After(l.cancel.At()) || o.Waits() && o.Deaths > 0
-	return w.cancels() && o.Canceled.IsZero() && began
+	return w.cancels() && o.Canceled.IsZero() && !o.Began.After(l.cancel.At())
 }
 
 // cancels reports whether somebody asked to end runs, and no write has that.

@@ -81,7 +81,11 @@ func (w *walk) prepare(b jobstore.Basis) {
 			continue
 		}
 		if o.Waits() {
-			l.spans = append(l.spans, period{o.ID, o.Start, time.Time{}, true})
+			start := o.Start
+			if start.IsZero() {
+				start = o.NotBefore
+			}
+			l.spans = append(l.spans, period{o.ID, start, time.Time{}, true})
 			continue
 		}
 		if w.job.Overlap == jobmachine.Queue || w.job.Overlap == jobmachine.Replace {
@@ -155,13 +159,13 @@ func (w *walk) due() {
 		if l.behind && !d.Urgent {
 			w.fail("a state that nodes lack is not written")
 		}
-		w.judge(d, was, jobstore.Write{State: was}, false)
+		w.judge(d, was, jobstore.Write{State: was})
 		w.judgeCancels(effects.Replace, was, d)
 		w.judgeEnded(effects.Cancel)
 		w.judgeWake(d)
 		return
 	}
-	fresh := w.judge(d, was, *effects.Write, true)
+	fresh := w.judge(d, was, *effects.Write)
 	w.judgeCancels(effects.Replace, effects.Write.State, d)
 	w.judgeEnded(effects.Cancel)
 	settles := func(r jobmachine.Returned) bool { // a write that seemed to fail has its end, which is now reported
@@ -187,7 +191,10 @@ func (w *walk) due() {
 	}
 	for _, o := range fresh {
 		w.unstarted[o.ID] = l.id
-		if from := waiting(was.Open, o.Slot); from != nil || w.paused(o.ID) {
+		isUnstarted := func(b jobstore.Open) bool {
+			return b.Slot == o.Slot && b.Attempt == o.Attempt && w.unstarted[b.ID] == l.id
+		}
+		if waiting(was.Open, o.Slot) != nil || w.paused(o.ID) || o.Attempt > 1 && slices.ContainsFunc(was.Open, isUnstarted) {
 			l.writing.retries[o.ID] = o.Attempt
 		}
 	}

@@ -279,11 +279,16 @@ func (w *walk) judgeCancels(ids []string, is jobstore.State, d jobmachine.Due) {
 
 // isReplaced reports whether a tick or a trigger waits that came while a run was under way.
 func (w *walk) isReplaced(r *activeRun, is jobstore.State, d jobmachine.Due, now time.Time) bool {
-	if t := w.leader.trigger; t.At().After(is.Manual.At()) && !t.At().Before(r.open.Start) {
+	if t := w.leader.trigger; t.Version != 0 && !is.Manual.Covers(t.Mark) && !t.At().Before(r.open.Start) {
 		return true
 	}
 	if is.Pause.On {
 		return false
+	}
+	for _, t := range is.Kept {
+		if start := w.job.StartOf(t); !start.After(now) && !start.Before(r.open.Start) {
+			return true
+		}
 	}
 	for tick := w.job.Schedule.Next(is.Mark); !tick.IsZero(); tick = w.job.Schedule.Next(tick) {
 		start := w.job.StartOf(tick)

@@ -149,7 +149,11 @@ func (w *walk) setPause() {
 	if w.chance(10) {
 		on = !on
 	}
-	w.nodes.pause = jobstore.Setting{Mark: w.above(w.nodes.pause.Mark, w.m.State().Pause.Mark), On: on}
+	before := w.nodes.pause
+	w.nodes.pause = jobstore.Setting{Mark: w.above(before.Mark, w.m.State().Pause.Mark), On: on}
+	if !on && before.Holds(w.now) {
+		w.nodes.pause.Since = before.At().Truncate(time.Millisecond)
+	}
 	if on && w.chance(40) {
 		w.nodes.pause.Until = w.now.Add(w.upTo(10 * w.interval)).Truncate(time.Millisecond)
 	}

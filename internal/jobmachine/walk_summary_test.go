@@ -51,7 +51,7 @@ func (j *judgment) judgeLast() {
 		}
 	}
 	for _, o := range slices.Concat(j.fresh, j.retried, j.supposed) {
-		isNew := o.Slot.At.After(j.was.Mark) || o.Attempt == 1 && slices.Contains(j.retried, o)
+		isNew := o.Slot.At.After(j.was.Mark) || slices.ContainsFunc(j.was.Kept, o.Slot.At.Equal)
 		if !o.Slot.Manual && isNew && o.Slot.At.After(notRun) {
 			notRun = time.Time{}
 			break

@@ -13,12 +13,13 @@ import (
 type fate struct {
 	opened  *jobstore.Open
 	records []jobstore.Record
-	shared  bool // the tick is kept, because it is in both plans
+	kept    bool // it waits, because a changed plan has it as well
+	shared  bool // it is in both plans, and may still run
 }
 
 func (j *judgment) judgeTrigger() {
 	t := j.leader.trigger
-	pending := t.At().After(j.was.Manual.At())
+	pending := t.Version != 0 && !j.was.Manual.Covers(t.Mark)
 	unknown := !t.At().After(j.leader.floor) && !j.leader.isNew
 	settled := 0
 	for _, o := range slices.Concat(j.fresh, j.supposed) {
@@ -40,7 +41,7 @@ func (j *judgment) judgeTrigger() {
 			j.fail("nobody has triggered %+v", r)
 		case r.State == jobstore.StateMissed && age > time.Hour:
 			j.note("expired")
-		case r.State == jobstore.StateMissed && unknown:
+		case r.State == jobstore.StateMissed && (unknown || j.leader.removed):
 		case r.State == jobstore.StateSkipped && j.job.Overlap == jobmachine.Skip &&
 			(j.isInRun(t.At()) || j.isMixed(t.At())):
 		default:
@@ -51,7 +52,7 @@ func (j *judgment) judgeTrigger() {
 	switch {
 	case settled > 1:
 		j.fail("a trigger has two fates")
-	case settled == 1 && j.is.Manual != t.Mark:
+	case settled == 1 && !j.is.Manual.Covers(t.Mark):
 		j.fail("the manual mark is %s after the trigger of %s", at(j.is.Manual.At()), at(t.At()))
 	case settled == 1 || !pending || !j.serves():
 	case j.due.Now.Sub(t.At()) > time.Hour:
@@ -81,6 +82,7 @@ func (j *judgment) isMixed(t time.Time) bool { return !t.After(j.leader.mixed) }
 
 // judgeTicks judges the outcome of each tick that has come.
 func (j *judgment) judgeTicks() {
+	j.judgeKept()
 	fates := j.fates()
 	settled := j.judgeSettledTicks(fates)
 	list := j.comeAfter(settled)
@@ -141,7 +143,17 @@ func (j *judgment) comeAfter(t time.Time) (list []come) {
 // fates returns the outcomes of ticks in the write. No tick has two.
 func (j *judgment) fates() map[int64]*fate {
 	fates := map[int64]*fate{}
+	for _, t := range j.is.Kept {
+		if t.After(j.was.Mark) {
+			fates[t.Unix()] = &fate{kept: true}
+		} else if !slices.ContainsFunc(j.was.Kept, t.Equal) {
+			j.fail("the tick %s is kept, and the mark was %s", at(t), at(j.was.Mark))
+		}
+	}
 	for _, o := range slices.Concat(j.fresh, j.kept, j.supposed) {
+		if slices.ContainsFunc(j.was.Kept, o.Slot.At.Equal) && !o.Slot.Manual {
+			continue
+		}
 		if !o.Slot.Manual && o.Slot.At.After(j.was.Mark) {
 			fates[o.Slot.At.Unix()] = &fate{opened: &o}
 		} else if !o.Slot.Manual && !slices.ContainsFunc(j.gone, func(g jobstore.Open) bool { return g.Slot == o.Slot }) {
@@ -149,6 +161,9 @@ func (j *judgment) fates() map[int64]*fate {
 		}
 	}
 	for _, r := range j.ticks {
+		if r.Ticks == 0 && slices.ContainsFunc(j.was.Kept, r.Slot.At.Equal) {
+			continue
+		}
 		first, n := r.Slot.At, 0
 		if r.Ticks != 0 {
 			first = r.From
@@ -162,7 +177,7 @@ func (j *judgment) fates() map[int64]*fate {
 				fates[tick.Unix()] = f
 			}
 			f.records = append(f.records, r)
-			if f.opened != nil || len(f.records) > 1 {
+			if f.opened != nil || f.kept || len(f.records) > 1 {
 				j.fail("the tick %s has two fates: %+v %+v", at(tick), f.opened, f.records)
 			}
 		}
@@ -209,10 +224,16 @@ func (j *judgment) judgeSettledTicks(fates map[int64]*fate) time.Time {
 	}
 	if j.is.Pause.Version != j.was.Pause.Version {
 		j.note("paused")
-		if !j.was.Removed && !pause.On {
-			j.wantRecords(fates, old, mark, j.is.Pause.At())
+		began := j.leader.pause.At()
+		if !j.leader.pause.On {
+			began = j.leader.pause.Since
 		}
-		mark = j.drop(fates, old, mark, j.is.Pause.At())
+		if !j.was.Removed && !pause.On {
+			j.wantRecords(fates, old, mark, began)
+		}
+		if pause.On || !began.IsZero() {
+			mark = j.drop(fates, old, mark, j.is.Pause.At())
+		}
 		pause = j.leader.pause
 		end()
 	}
@@ -245,34 +266,6 @@ func (j *judgment) judgeSettledTicks(fates map[int64]*fate) time.Time {
 		j.fail("the mark is %s, want at least %s", at(j.is.Mark), at(least))
 	}
 	return mark
-}
-
-// judgeShared judges the ticks that are in both plans: those that may run are kept, without CatchUp.All only the newest.
-func (j *judgment) judgeShared(fates map[int64]*fate, old jobmachine.Schedule, after time.Time) {
-	var shared []time.Time
-	for t := old.Next(after); !t.IsZero() && !t.After(j.due.Now); t = old.Next(t) {
-		start, f := j.job.StartOf(t), fates[t.Unix()]
-		switch {
-		case !j.job.Schedule.Next(t.Add(-1)).Equal(t), j.lateness(t) >= j.job.CatchUp.Window, !t.After(j.leader.floor):
-		case j.isMixed(start) && f != nil:
-			f.shared = f.opened != nil
-		case j.job.Overlap != jobmachine.Skip || !j.isInRun(start):
-			shared = append(shared, t)
-		}
-	}
-	most := jobstore.MaxOpen - len(j.was.Open)
-	if !j.job.CatchUp.All {
-		most = 1
-	}
-	for _, t := range shared[max(0, len(shared)-most):] {
-		f := fates[t.Unix()]
-		replaced := f != nil && f.opened == nil && f.records[0].ID != ""
-		if f == nil || f.opened == nil && !replaced {
-			j.fail("the tick %s of both plans is not kept: %+v", at(t), f)
-		}
-		j.note("kept")
-		f.shared = true
-	}
 }
 
 // wantRecords removes the ticks that must be recorded, and fails for those that are not.

@@ -19,7 +19,6 @@ type judgment struct {
 	retried  []jobstore.Open // runs that it makes go on
 	supposed []jobstore.Open // runs that it opens for an earlier leader, because the nodes have lost the outcome of their slots
 	gone     []jobstore.Open // runs that are no longer open
-	writes   bool            // there is a write
 	blocked  bool            // other due work has to wait for a run to return
 	runs     []jobstore.Record
 	ticks    []jobstore.Record // records of ticks that do not run
@@ -28,8 +27,8 @@ type judgment struct {
 }
 
 // judge judges a write and returns the runs that it opens.
-func (w *walk) judge(d jobmachine.Due, was jobstore.State, write jobstore.Write, writes bool) []jobstore.Open {
-	j := &judgment{walk: w, due: d, was: was, is: write.State, write: write, writes: writes}
+func (w *walk) judge(d jobmachine.Due, was jobstore.State, write jobstore.Write) []jobstore.Open {
+	j := &judgment{walk: w, due: d, was: was, is: write.State, write: write}
 	if n := len(j.is.Open); n > jobstore.MaxOpen {
 		w.fail("%d runs are open: no node can read that", n)
 	}
@@ -76,7 +75,7 @@ func (w *walk) judge(d jobmachine.Due, was jobstore.State, write jobstore.Write,
 	}
 	j.ticks = append(j.ticks, skips...)
 	j.blocked = w.job.Overlap != jobmachine.Allow && (len(w.leader.runs) > 0 || len(j.fresh) > 0 || len(j.retried) > 0 ||
-		!w.leader.asked.IsZero() || slices.ContainsFunc(j.is.Open, jobstore.Open.Waits)) ||
+		!w.leader.asked.IsZero() || slices.ContainsFunc(j.is.Open, jobstore.Open.Waits)) || len(j.is.Kept) > 0 ||
 		len(j.fresh)+len(j.retried) >= 100 || len(j.is.Open) >= 1000
 	j.judgeModes()
 	j.judgeCanceled()
@@ -213,10 +212,11 @@ func (j *judgment) judgeEnds() {
 			}
 			continue
 		}
-		canceled := !o.Canceled.IsZero() && r.State != jobstore.StateOK
-		if r.Pause > 0 && !canceled && j.isHit(*o) { // it waits, and then ends
-			continue
+		asked := o.Canceled
+		if j.isHit(*o) {
+			asked = j.leader.cancel.At()
 		}
+		canceled := !asked.IsZero() && r.State != jobstore.StateOK && (r.Pause > 0 || r.End.After(asked))
 		if r.Pause > 0 && !canceled && (!j.leader.removed || j.leader.draining) {
 			j.judgePaused(r, *o, records)
 			continue
@@ -231,9 +231,6 @@ func (j *judgment) judgeEnds() {
 		case state == jobstore.StateInterrupted:
 			state = jobstore.StateFailed
 		}
-		if again && j.isHit(*o) && len(records) == 2 && records[1].State == jobstore.StateCanceled { // nobody runs it again
-			records = records[:1]
-		}
 		attempt := max(r.Attempt, o.Attempt)
 		if len(records) != 1 || records[0].State != state || records[0].Attempt != attempt ||
 			!records[0].Start.Equal(o.Start) || !records[0].End.Equal(later(r.End, o.Start)) || records[0].Slot != o.Slot || records[0].Err != r.Err {
@@ -241,7 +238,6 @@ func (j *judgment) judgeEnds() {
 		}
 		open := find(j.is.Open, r.ID)
 		switch {
-		case again && j.isHit(*o): // nobody runs it again
 		case again:
 			if open == nil || !open.Returned {
 				j.fail("%s was cut off and is not left to the next leader: %+v", r.ID, open)
@@ -291,7 +287,8 @@ func (j *judgment) judgeInherited() {
 			continue
 		}
 		if o.Waits() && !j.leader.removed {
-			if !o.NotBefore.After(j.due.Now) && j.job.Overlap == jobmachine.Allow {
+			holds := j.is.Pause.On && !o.Slot.Manual && o.Deaths > 0 // the repeat of a run whose process is gone
+			if !o.NotBefore.After(j.due.Now) && j.job.Overlap == jobmachine.Allow && !holds {
 				j.fail("%s could go on", o.ID)
 			}
 			continue
@@ -311,7 +308,7 @@ func (j *judgment) judgeInherited() {
 
 // isMine reports whether this leader opened a run, has not started it, and may start it.
 func (j *judgment) isMine(o jobstore.Open) bool {
-	return j.unstarted[o.ID] == j.leader.id && (o.Attempt == 1 || j.job.AtLeastOnce)
+	return j.unstarted[o.ID] == j.leader.id
 }
 
 // judgeSettled judges an open run of an earlier leader, or one that this leader has not started.

@@ -36,7 +36,7 @@ func (s *Store) Ask(ctx context.Context, job string, r Request, may func(v *View
 		return r, fmt.Errorf("job %q: %w", job, ErrUnknown)
 	case views[0].Err != nil:
 		return r, fmt.Errorf("job %q: %w", job, views[0].Err)
-	case views[0].State.Removed:
+	case views[0].State.Removed && (r.Verb != ToCancel || len(views[0].State.Open) == 0):
 		return r, fmt.Errorf("job %q: %w", job, ErrRemoved)
 	}
 	v := &views[0]
@@ -45,7 +45,13 @@ func (s *Store) Ask(ctx context.Context, job string, r Request, may func(v *View
 			return r, err
 		}
 	}
+	if r.Verb == ToPause && !r.On && v.Pause.Holds(now) {
+		r.Since = v.Pause.At().Truncate(time.Millisecond)
+	}
 	last := max(v.State.applied(r).Version, map[Verb]int64{ToPause: v.Pause.Version, ToTrigger: v.Trigger.Version}[r.Verb])
+	for _, o := range v.State.Open { // the clocks of nodes differ: a request to end runs is newer than those that it is for
+		last = max(last, o.Began.UnixMicro())
+	}
 	r.Mark = Mark{Version: max(last+1, now.UnixMicro()), ID: random(3)}
 	args := append(slices.Clip(s.asking), job, r.verb(), r.encode(), s.Channel(), maxRequests)
 	q := s.config.Quorum

@@ -41,7 +41,10 @@ func TestAsk_LeavesARequestThatTheLeaderIsTold(t *testing.T) {
 		var last jobstore.Request
 		for _, r := range []jobstore.Request{pause, resume, trigger, cancel, rerun} {
 			asked, err := b.Ask(t.Context(), job, r, nil)
-			r.Mark = asked.Mark
+			r.Mark, r.Since = asked.Mark, asked.Since
+			if r.Verb == jobstore.ToPause && !r.On && !asked.Since.Equal(last.At().Truncate(time.Millisecond)) {
+				t.Errorf("it ends the pause of %v, that of %v is the last one", asked.Since, last.At())
+			}
 			if err != nil || asked != r || asked.Verb == last.Verb && !asked.IsNewer(last.Mark) {
 				t.Errorf("after %+v came %+v, %v", last, asked, err)
 			}

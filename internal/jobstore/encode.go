@@ -76,7 +76,10 @@ func (s *State) append(to []byte) []byte {
 		}
 		w.word("open", o.Slot.encode(), o.ID, number(o.Attempt), number(o.Tries), strconv.FormatUint(o.Token, 10),
 			escape(o.Replica), micros(o.Start), flag(o.Late), flag(o.Returned), timeout,
-			micros(o.NotBefore), number(o.Deaths), micros(o.Canceled))
+			micros(o.NotBefore), number(o.Deaths), micros(o.Canceled), micros(o.Began))
+	}
+	for _, t := range s.Kept {
+		w.word("kept", millis(t))
 	}
 	if s.Skipped.State != "" {
 		w.word("skipped", s.Skipped.encode())
@@ -146,8 +149,10 @@ func decodeState(text string) (State, error) {
 			s.Open = append(s.Open, Open{
 				Slot: v.slot(), ID: v.next(), Attempt: v.int(), Tries: v.int(), Token: v.uint(), Replica: v.text(),
 				Start: v.micros(), Late: v.flag(), Returned: v.flag(), Timeout: v.span(v.next()),
-				NotBefore: v.micros(), Deaths: v.int(), Canceled: v.micros(),
+				NotBefore: v.micros(), Deaths: v.int(), Canceled: v.micros(), Began: v.micros(),
 			})
+		case "kept":
+			s.Kept = append(s.Kept, v.millis())
 		case "skipped":
 			s.Skipped = v.record()
 		case "last":

@@ -45,6 +45,7 @@ type Origin struct {
 	From  string    // the replica on which it was made
 	Why   string    // the reason, if given
 	Until time.Time // when a pause ends by itself, in whole ms; zero: it does not
+	Since time.Time // when the pause began that a request ends, in whole ms; zero: nothing was paused
 }
 
 // At returns when the request was made.
@@ -163,7 +164,7 @@ func (s Setting) encode() string {
 		on = "1"
 	}
 	w := make(words, 0, 128)
-	w.list(s.Mark.encode(), on, escape(s.By), escape(s.From), escape(s.Why), millis(s.Until))
+	w.list(s.Mark.encode(), on, escape(s.By), escape(s.From), escape(s.Why), millis(s.Until), millis(s.Since))
 	return string(w)
 }
 
@@ -173,6 +174,6 @@ func decodeSetting(text string) (s Setting, err error) {
 		return Setting{}, err
 	}
 	s.On = v.flag()
-	s.Origin = Origin{By: v.text(), From: v.text(), Why: v.text(), Until: v.millis()}
+	s.Origin = Origin{By: v.text(), From: v.text(), Why: v.text(), Until: v.millis(), Since: v.millis()}
 	return s, v.err
 }

@@ -7,26 +7,27 @@ import (
 
 // State is everything that the nodes know of a job, except its history. The leader writes it as a whole.
 type State struct {
-	Since    time.Time // when a leader first had the job
-	Plan     string    // normalized spec and zone; a different plan has different ticks
-	Mark     time.Time // high-water mark: every tick up to here is settled or open
-	Reading  time.Time // local time of the job's zone, as a time in UTC: every tick up to it is settled or open; zero: unknown
-	Pause    Setting   // the newest that is applied, or the newest end of a pause
-	All      Setting   // the same of all jobs
-	Manual   Mark      // the newest trigger that is applied: its run was opened or refused
-	Canceled Mark      // the newest request to end runs that is applied
-	Missed   int       // all missed ticks
-	NotRun   NotRun    // the newest tick that did not run; zero if a newer one was opened
-	Waits    string    // why ticks after the mark, or runs to repeat, wait; empty: as far as the leader knew, none did
-	Open     []Open    // runs without an end, in the order in which they were opened
-	Skipped  Record    // skipped ticks that no row of the history has yet; its State is empty if there are none
-	Last     Record    // the newest run that has ended; its State is empty if there is none
-	LastOK   Record    // the newest that ended with StateOK
-	ByHand   Record    // the newest triggered run that has ended, or that did not take place
-	Reruns   []Rerun   // requests to run ticks again that were applied lately
-	Failures int       // runs in a row that failed or were lost
-	Removed  bool      // the leader does not have the job any more
-	Lost     time.Time // when a leader found that a majority had lost the job; zero: never
+	Since    time.Time   // when a leader first had the job
+	Plan     string      // normalized spec and zone; a different plan has different ticks
+	Mark     time.Time   // high-water mark: every tick up to here is settled or open
+	Reading  time.Time   // local time of the job's zone, as a time in UTC: every tick up to it is settled or open; zero: unknown
+	Pause    Setting     // the newest that is applied, or the newest end of a pause
+	All      Setting     // the same of all jobs
+	Manual   Mark        // the newest trigger that is applied: its run was opened or refused
+	Canceled Mark        // the newest request to end runs that is applied
+	Missed   int         // all missed ticks
+	NotRun   NotRun      // the newest tick that did not run; zero if a newer one was opened
+	Waits    string      // why ticks after the mark, or runs to repeat, wait; empty: as far as the leader knew, none did
+	Open     []Open      // runs without an end, in the order in which they were opened
+	Kept     []time.Time // ticks up to the mark that a changed plan has as well, and that have not begun
+	Skipped  Record      // skipped ticks that no row of the history has yet; its State is empty if there are none
+	Last     Record      // the newest run that has ended; its State is empty if there is none
+	LastOK   Record      // the newest that ended with StateOK
+	ByHand   Record      // the newest triggered run that has ended, or that did not take place
+	Reruns   []Rerun     // requests to run ticks again that were applied lately
+	Failures int         // runs in a row that failed or were lost
+	Removed  bool        // the leader does not have the job any more
+	Lost     time.Time   // when a leader found that a majority had lost the job; zero: never
 
 	// These matter only if the nodes' clocks are set back, so that instants come a second time.
 	Gaps []Range // recent ranges of ticks up to the mark that no leader has opened
@@ -89,7 +90,8 @@ type Open struct {
 	Tries   int    // attempts that are left, with that one
 	Token   uint64
 	Replica string
-	Start   time.Time     // by the nodes' clock
+	Start   time.Time     // of the run in its present process, by the nodes' clock; zero: it waits for that
+	Began   time.Time     // when the first attempt of the slot began, in whatever process
 	Late    bool          // the tick is caught up with
 	Timeout time.Duration // of the job; 0: none
 	// Returned says that the run was cut off and has returned. The next leader runs the slot again and need not wait for this run.
@@ -106,8 +108,12 @@ func (o Open) Waits() bool { return !o.NotBefore.IsZero() }
 
 // Record returns the row of the run, with its state and its end.
 func (o Open) Record(state, err string, end time.Time) Record {
+	start := o.Start
+	if start.IsZero() {
+		start = o.Began
+	}
 	return Record{
-		Slot: o.Slot, ID: o.ID, Attempt: o.Attempt, Token: o.Token, State: state, Replica: o.Replica, Start: o.Start, End: end,
+		Slot: o.Slot, ID: o.ID, Attempt: o.Attempt, Token: o.Token, State: state, Replica: o.Replica, Start: start, End: end,
 		Late: o.Late, Err: err,
 	}
 }
