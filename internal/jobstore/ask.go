@@ -48,8 +48,11 @@ func (s *Store) Ask(ctx context.Context, job string, r Request, may func(v *View
 	if r.Verb == ToPause && !r.On && v.Pause.Holds(now) {
 		r.Since = v.Pause.At().Truncate(time.Millisecond)
 	}
-	last := max(v.State.applied(r).Version, map[Verb]int64{ToPause: v.Pause.Version, ToTrigger: v.Trigger.Version}[r.Verb])
-	for _, o := range v.State.Open { // the clocks of nodes differ: a request to end runs is newer than those that it is for
+	last := v.State.applied(r).Version
+	if newest := v.setting(r.Verb); newest != nil {
+		last = max(last, newest.Version)
+	}
+	for _, o := range v.State.Open { // the clocks of nodes differ, and a request to end runs must be newer than them
 		last = max(last, o.Began.UnixMicro())
 	}
 	r.Mark = Mark{Version: max(last+1, now.UnixMicro()), ID: random(3)}

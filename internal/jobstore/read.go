@@ -143,7 +143,7 @@ func readPage(r *quorum.Reply) (p page, err error) {
 		if err != nil {
 			return p, err
 		}
-		if job.asked, err = readRequests(r, more); err != nil {
+		if job.asked, err = readItems(r, more, decodeRequest); err != nil {
 			return p, err
 		}
 		if last := len(p.names) - 1; last >= 0 && name <= p.names[last] || last+2 > MaxJobs {
@@ -152,20 +152,6 @@ func readPage(r *quorum.Reply) (p page, err error) {
 		p.names, p.jobs = append(p.names, name), append(p.jobs, job)
 	}
 	return p, nil
-}
-
-// readRequests reads requests for a job. It skips requests that cannot be decoded.
-func readRequests(r *quorum.Reply, n int64) (all []Request, err error) {
-	for range n {
-		text, err := r.Text()
-		if err != nil {
-			return nil, err
-		}
-		if request, err := decodeRequest(text); err == nil {
-			all = append(all, request)
-		}
-	}
-	return all, nil
 }
 
 // readHeader reads the first part of the replies of scripts that only read.
@@ -207,7 +193,7 @@ func written(r Record) time.Time { return latest(r.Start, r.End) }
 
 func readRuns(r *quorum.Reply) ([]Record, error) { return readList(r, decodeRecord) }
 
-// readList reads the items of a list. It skips items that cannot be decoded.
+// readList reads a list after a header.
 func readList[T any](r *quorum.Reply, decode func(string) (T, error)) (all []T, err error) {
 	if _, err = readHeader(r); err != nil {
 		return nil, err
@@ -216,6 +202,11 @@ func readList[T any](r *quorum.Reply, decode func(string) (T, error)) (all []T, 
 	if err != nil || code != 'k' {
 		return nil, first(err, fmt.Errorf("unexpected item %q", code))
 	}
+	return readItems(r, n, decode)
+}
+
+// readItems reads n items. It skips items that cannot be decoded.
+func readItems[T any](r *quorum.Reply, n int64, decode func(string) (T, error)) (all []T, err error) {
 	for range n {
 		text, err := r.Text()
 		if err != nil {

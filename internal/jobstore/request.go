@@ -1,6 +1,7 @@
 package jobstore
 
 import (
+	"cmp"
 	"fmt"
 	"strconv"
 	"strings"
@@ -159,12 +160,8 @@ func decodeMark(text string) (m Mark, err error) {
 
 // encode returns the text of a setting, which begins with that of its mark.
 func (s Setting) encode() string {
-	on := "0"
-	if s.On {
-		on = "1"
-	}
 	w := make(words, 0, 128)
-	w.list(s.Mark.encode(), on, escape(s.By), escape(s.From), escape(s.Why), millis(s.Until), millis(s.Since))
+	w.list(s.Mark.encode(), cmp.Or(flag(s.On), "0"), escape(s.By), escape(s.From), escape(s.Why), millis(s.Until), millis(s.Since))
 	return string(w)
 }
 

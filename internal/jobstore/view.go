@@ -95,14 +95,24 @@ func viewOf(name string, all []jobAnswer, header Header) View {
 	v.Pause = v.State.Pause
 	for _, a := range all {
 		for _, r := range a.asked {
-			newest := map[Verb]*Setting{ToPause: &v.Pause, ToTrigger: &v.Trigger}[r.Verb]
-			if newest != nil && r.IsNewer(newest.Mark) && !v.State.Has(r) {
+			if newest := v.setting(r.Verb); newest != nil && r.IsNewer(newest.Mark) && !v.State.Has(r) {
 				*newest = r.Setting
 			}
 		}
 	}
 	v.Left = header.Settled && v.At.Ballot < header.Promised
 	return v
+}
+
+// setting returns where the view keeps the newest request with a verb, or nil if it keeps none of that verb.
+func (v *View) setting(verb Verb) *Setting {
+	switch verb {
+	case ToPause:
+		return &v.Pause
+	case ToTrigger:
+		return &v.Trigger
+	}
+	return nil
 }
 
 // freshest returns the header of the node that has promised the largest ballot, and has heard from its leader last.
