@@ -173,13 +173,13 @@ func (d *draft) missUnknown(in mode) {
 		reason = ReasonSetBack
 	}
 	repeats := j.AtLeastOnce && in != removed
-	for _, r := range d.m.requests {
-		if slot, ok := slotOf(r); ok && !d.m.isNew && !r.At().After(floor) && !d.state.Has(r) {
-			if repeats && !d.isExpired(r) && d.suppose(slot) {
-				d.apply(r)
-			} else {
-				d.refuse(r, slot, jobstore.StateMissed, reason)
-			}
+	for r, slot := range d.forRuns() {
+		switch {
+		case d.m.isNew || r.At().After(floor): // it was not lost
+		case repeats && !d.isExpired(r) && d.suppose(slot):
+			d.apply(r)
+		default:
+			d.refuse(r, slot, jobstore.StateMissed, reason)
 		}
 	}
 	d.dropKept(reason, func(t time.Time) bool { return !t.After(floor) })

@@ -28,11 +28,11 @@ func (e Prepared) apply(m Machine) (Machine, Effects) {
 	if m.stored.State.Plan == e.Basis.State.Plan { // otherwise the leader goes on from its own state
 		m.before = e.Before
 	}
+	m.requests = slices.DeleteFunc(slices.Clone(m.requests), m.stored.State.Has)
 	// A mark may be ahead as far as a floor is, and the clock of this leader may be behind that of the leader before.
 	if e.Basis.SetBack > 0 || m.stored.State.Mark.Sub(e.Now) > 2*jobstore.Ahead {
 		m = m.setBack(e.Now, e.Unnoticed)
 	}
-	m.requests = slices.DeleteFunc(slices.Clone(m.requests), m.stored.State.Has)
 	for i, r := range m.requests {
 		m.requests[i] = m.stored.State.Present(r, e.Now)
 	}

@@ -1,6 +1,7 @@
 package jobmachine
 
 import (
+	"iter"
 	"slices"
 	"time"
 
@@ -24,13 +25,22 @@ func slotOf(r jobstore.Request) (slot jobstore.Slot, ok bool) {
 	return slot, false
 }
 
+// forRuns yields the requests for runs that are not applied, each with the slot of its run.
+func (d *draft) forRuns() iter.Seq2[jobstore.Request, jobstore.Slot] {
+	return func(yield func(jobstore.Request, jobstore.Slot) bool) {
+		for _, r := range d.m.requests {
+			if slot, ok := slotOf(r); ok && !d.state.Has(r) && !yield(r, slot) {
+				return
+			}
+		}
+	}
+}
+
 // manual decides on the requests for runs.
 func (d *draft) manual() {
 	d.dropReruns()
-	for _, r := range d.m.requests {
-		if slot, ok := slotOf(r); ok && !d.state.Has(r) {
-			d.run(r, slot)
-		}
+	for r, slot := range d.forRuns() {
+		d.run(r, slot)
 	}
 }
 

@@ -105,10 +105,8 @@ func (d *draft) shared() (all []time.Time) {
 
 // remove records in the state that the leader no longer has the job.
 func (d *draft) remove() {
-	for _, r := range d.m.requests {
-		if slot, ok := slotOf(r); ok && !d.state.Has(r) {
-			d.refuse(r, slot, jobstore.StateMissed, ReasonRemoved)
-		}
+	for r, slot := range d.forRuns() {
+		d.refuse(r, slot, jobstore.StateMissed, ReasonRemoved)
 	}
 	if d.state.Removed {
 		return

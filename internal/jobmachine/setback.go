@@ -16,7 +16,6 @@ func (m Machine) setBack(now time.Time, unnoticed time.Duration) Machine {
 	if m.floor.Sub(now) > jobstore.Ahead {
 		m.stored.State.Mark, m.floor = later(m.stored.State.Mark, m.floor), now
 	}
-	m.requests = slices.DeleteFunc(slices.Clone(m.requests), m.stored.State.Has)
 	m.stored.State = stateSetBack(m.stored.State, now, unnoticed)
 	m.prepared, m.failedSince = earlier(m.prepared, now), earlier(m.failedSince, now)
 	m.runs, m.ended, m.spans = slices.Clone(m.runs), slices.Clone(m.ended), slices.Clone(m.spans)
@@ -87,8 +86,8 @@ func (d *draft) ranBefore(now time.Time) {
 // maxGaps bounds the gaps in a state.
 const maxGaps = 4
 
-// skipTo moves the mark over ticks that are not opened, and keeps as a gap those that certainly have not been opened before either. A gap matters as long as a clock
-// that was ahead by its length can be set back into it, and unless a later gap is longer.
+// skipTo moves the mark over ticks that are not opened, and keeps as a gap those that certainly have not been opened before either. A gap
+// matters as long as a clock that was ahead by its length can be set back into it, and unless a later gap is longer.
 func (d *draft) skipTo(t time.Time) {
 	gap := jobstore.Range{After: later(d.state.Mark, d.m.floor), UpTo: t}
 	if t.After(d.state.Ran.After) {
