@@ -1,8 +1,6 @@
 package scheduler
 
 import (
-	"maps"
-	"slices"
 	"time"
 
 	"github.com/redlockfx/redlockfx/internal/jobmachine"
@@ -106,8 +104,13 @@ func (l *loop) polled(ballot jobstore.Ballot, found jobstore.Polled, err error) 
 	} else {
 		p.unsure = 0
 	}
-	if !p.lost.IsZero() && slices.ContainsFunc(slices.Collect(maps.Values(l.entries)), p.mayLack) {
-		p.pollAll()
+	if !p.lost.IsZero() {
+		for _, e := range l.entries {
+			if p.mayLack(e) {
+				p.pollAll()
+				break
+			}
+		}
 	}
 	for _, node := range found.Serving {
 		l.lacks.answered(node, l.s.pollEvery(), func(e *entry) {
@@ -127,12 +130,14 @@ func (l *loop) take(e *entry, asked jobstore.Asked) (isUnsure bool) {
 	held, isLacking, ok := asked.Held(e.machine.At().Ballot)
 	if ok {
 		l.advance(e, jobmachine.Asked{Now: l.clock.now(), Request: held})
-		if state := e.machine.State(); e == l.all && !state.Has(held) {
+		state := e.machine.State()
+		isApplied := state.Has(held)
+		if e == l.all && !isApplied {
 			l.passOn(held.Setting) // no tick of another job waits until this one is stored
 		}
-		switch state := e.machine.State(); {
-		case state.Has(held) && e.older: // nodes may forget it when a majority has stored that under this ballot
-		case state.Has(held):
+		switch {
+		case isApplied && e.older: // nodes may forget it when a majority has stored that under this ballot
+		case isApplied:
 			l.forget(e, held)
 		case isLacking:
 			l.polls.keep = append(l.polls.keep, jobstore.Task{Job: e.job.Name, Request: held})
