@@ -40,12 +40,15 @@ func (c *cluster) leadsWithoutTheJob() {
 	older.leaves()
 }
 
+// asksForARun has the verbs that ask for one more run of the job, of which the tick at 1 min has run.
+var asksForARun = map[string]func(c *cluster, p *replica) error{
+	"trigger": func(c *cluster, p *replica) error { return p.Trigger(c.T.Context(), "job") },
+	"rerun":   func(c *cluster, p *replica) error { return p.Rerun(c.T.Context(), "job", c.instant(time.Minute)) },
+}
+
 // A majority has stored a request, and nobody leads. One node loses its data before the next leader leads.
 func TestVerbs_ARequestOutlivesOneNode(t *testing.T) {
-	for what, ask := range map[string]func(c *cluster, p *replica) error{
-		"trigger": func(c *cluster, p *replica) error { return p.Trigger(c.T.Context(), "job") },
-		"rerun":   func(c *cluster, p *replica) error { return p.Rerun(c.T.Context(), "job", c.instant(time.Minute)) },
-	} {
+	for what, ask := range asksForARun {
 		t.Run(what, func(t *testing.T) {
 			withShortLeases(t, 3, func(t *testing.T, c *cluster) {
 				a, b, p := c.leader("a"), c.idle("b"), c.idle("p")
@@ -88,10 +91,7 @@ func TestVerbs_ARequestOutlivesOneNode(t *testing.T) {
 
 // The leader has a request only by a poll, and a node loses its data in the same moment.
 func TestVerbs_ARequestOutlivesOneNodeWhileSomebodyLeads(t *testing.T) {
-	for what, ask := range map[string]func(c *cluster, p *replica) error{
-		"trigger": func(c *cluster, p *replica) error { return p.Trigger(c.T.Context(), "job") },
-		"rerun":   func(c *cluster, p *replica) error { return p.Rerun(c.T.Context(), "job", c.instant(time.Minute)) },
-	} {
+	for what, ask := range asksForARun {
 		t.Run(what, func(t *testing.T) {
 			withShortLeases(t, 3, func(t *testing.T, c *cluster) {
 				c.deaf(3)
@@ -112,10 +112,7 @@ func TestVerbs_ARequestOutlivesOneNodeWhileSomebodyLeads(t *testing.T) {
 
 // Two requests are made before the run starts, and the leader learns of the second one after the run has ended.
 func TestVerbs_RequestsBeforeTheRunStartsMakeOneRun(t *testing.T) {
-	for what, ask := range map[string]func(c *cluster, p *replica) error{
-		"trigger": func(c *cluster, p *replica) error { return p.Trigger(c.T.Context(), "job") },
-		"rerun":   func(c *cluster, p *replica) error { return p.Rerun(c.T.Context(), "job", c.instant(time.Minute)) },
-	} {
+	for what, ask := range asksForARun {
 		t.Run(what, func(t *testing.T) {
 			withShortLeases(t, 3, func(t *testing.T, c *cluster) {
 				c.deaf(3)

@@ -126,10 +126,7 @@ func TestVerbs_AKeptTickThatWaitsForARun(t *testing.T) {
 // The replies to the write that opens a run are lost, and a majority of nodes restarts, with its data. The leader lives and knows that
 // it has not started the run.
 func TestVerbs_AnUnstartedRunIsStarted(t *testing.T) {
-	for what, ask := range map[string]func(c *cluster, p *replica) error{
-		"trigger": func(c *cluster, p *replica) error { return p.Trigger(c.T.Context(), "job") },
-		"rerun":   func(c *cluster, p *replica) error { return p.Rerun(c.T.Context(), "job", c.instant(time.Minute)) },
-	} {
+	for what, ask := range asksForARun {
 		t.Run(what, func(t *testing.T) {
 			inBubble(t, 3, func(t *testing.T, c *cluster) {
 				a, p := c.leader("a"), c.idle("p")

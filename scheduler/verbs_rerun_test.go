@@ -86,7 +86,7 @@ func TestVerbs_RerunAndWaitOverASetBack(t *testing.T) {
 	})
 }
 
-// A job that is deleted from the nodes has no requests any more. One of the same name begins anew.
+// A job that is deleted from the nodes has no requests any more. One of the same name starts without them.
 func TestVerbs_AForgottenJobIsNotRerun(t *testing.T) {
 	inBubble(t, 3, func(t *testing.T, c *cluster) {
 		a, b, p := c.leader("a"), c.idle("b"), c.idle("p")
@@ -148,10 +148,7 @@ func TestVerbs_OneRunOfARequestOverAForget(t *testing.T) {
 
 // One request makes one run, although the nodes' clocks are set back by some seconds just after it.
 func TestVerbs_OneRunOfARequestOverASetBack(t *testing.T) {
-	for what, ask := range map[string]func(c *cluster, p *replica) error{
-		"trigger": func(c *cluster, p *replica) error { return p.Trigger(c.T.Context(), "job") },
-		"rerun":   func(c *cluster, p *replica) error { return p.Rerun(c.T.Context(), "job", c.instant(time.Minute)) },
-	} {
+	for what, ask := range asksForARun {
 		for _, by := range []time.Duration{4 * time.Second, 8 * time.Second, 30 * time.Second} {
 			t.Run(fmt.Sprint(what, " ", by), func(t *testing.T) {
 				withShortLeases(t, 3, func(t *testing.T, c *cluster) {
