@@ -76,8 +76,9 @@ func WithRenewal(every time.Duration) Option { return func(c *config) { c.RenewE
 // while a renewal could still save it.
 func WithStopMargin(d time.Duration) Option { return func(c *config) { c.StopMargin = d } }
 
-// WithDrainTimeout sets how long the lease is renewed for callbacks that have not returned after the term was asked to end. The default is 10 s. Too short: work is cut off, and the next leader waits for the lease to expire.
-// Too long: a hung callback holds up the handover.
+// WithDrainTimeout sets how long the lease is renewed for callbacks that have not returned after the term was asked to end. The default
+// is 10 s. Too short: work is cut off, and the next leader waits for the lease to expire. Too long: a hung callback holds up the
+// handover.
 func WithDrainTimeout(d time.Duration) Option { return func(c *config) { c.DrainTimeout = d } }
 
 // WithCooldown sets how long this process does not campaign after it gave up a term by itself: when it resigned, at the end of its

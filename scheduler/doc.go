@@ -130,7 +130,8 @@
 // # From any replica
 //
 // [Scheduler.Jobs], [Scheduler.JobsAfter], [Scheduler.Status] and [Scheduler.History] show the newest that the nodes say,
-// including why a tick did not run. A single node with wrong data can show something wrong; nothing is decided by it. A row of the history is a run, or a range of ticks that did not run ([Record].Ticks, From).
+// including why a tick did not run. A single node with wrong data can show something wrong; nothing is decided by it. A row of the
+// history is a run, or a range of ticks that did not run ([Record].Ticks, From).
 //
 // [Scheduler.Trigger], [Scheduler.Pause] and [Scheduler.Resume] leave a request on the nodes, and the nodes notify the leader, which
 // applies it.

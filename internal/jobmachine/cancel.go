@@ -6,8 +6,8 @@ import (
 	"github.com/redlockfx/redlockfx/internal/jobstore"
 )
 
-// cancelRuns ends the runs whose first attempt had begun when somebody asked for that. A run of this leader ends when it returns. One that waits for a
-// further attempt, and one of an earlier leader, has ended.
+// cancelRuns ends the runs whose first attempt had begun when somebody asked for that. A run of this leader ends when it returns. One
+// that waits for a further attempt, and one of an earlier leader, has ended.
 func (d *draft) cancelRuns() {
 	for _, r := range d.m.requests {
 		if r.Verb == jobstore.ToCancel && !d.state.Has(r) {

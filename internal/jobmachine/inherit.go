@@ -36,7 +36,8 @@ func (d *draft) inherit() {
 func (d *draft) repeat(o jobstore.Open, unstarted bool) {
 	j := d.m.job
 	rerun := jobstore.Open{
-		Slot: o.Slot, Attempt: o.Attempt, Tries: o.Tries, Late: o.Late || !unstarted || o.Attempt == 1 && d.isLate(o.Slot), Deaths: o.Deaths, Began: o.Began,
+		Slot: o.Slot, Attempt: o.Attempt, Tries: o.Tries, Deaths: o.Deaths, Began: o.Began,
+		Late: o.Late || !unstarted || o.Attempt == 1 && d.isLate(o.Slot),
 	}
 	if !unstarted {
 		rerun.Attempt, rerun.Tries = o.Attempt+max(o.Tries, 1), 0

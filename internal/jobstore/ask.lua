@@ -1,6 +1,7 @@
 -- ask: keeps what somebody wants of a job until the leader has applied it
 -- KEYS     ..., hash of requests, the job's past requests
--- ARGV     ..., job, p (pause), t (trigger), c (cancel) or r with a tick and a slash, request, channel, the largest number of requests to keep
+-- ARGV     ..., job, p (pause), t (trigger), c (cancel) or r with a tick and a slash, request, channel, the largest number of requests
+--          to keep
 -- returns  h, header, and y: the server has the request, or a newer one in its place, and has published it; n: no such job; f: too
 --          many requests wait for a leader
 items[1], texts[1] = 'h' .. string.format('%d', now - tonumber(marker or '0')), header or ''

@@ -56,9 +56,9 @@
 //
 // # Clocks that are set back
 //
-// If a majority has a job or a request from the future, it stored that by clocks that have been set back since. The leader goes on from these
-// states ([Basis.SetBack]) and writes them again without times of the future. Ticks keep their names: State.Ran has those that may
-// have been opened and come again. If a job is deleted, the node keeps up to when its ticks may have been opened, as the mark of all
+// If a majority has a job or a request from the future, it stored that by clocks that have been set back since. The leader goes on from
+// these states ([Basis.SetBack]) and writes them again without times of the future. Ticks keep their names: State.Ran has those that
+// may have been opened and come again. If a job is deleted, the node keeps up to when its ticks may have been opened, as the mark of all
 // deleted jobs. A set-back does not lower it. It becomes the State.Ran of the next job that no node knows.
 //
 // # Why a tick starts once

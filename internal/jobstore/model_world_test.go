@@ -128,7 +128,7 @@ type modelLeader struct {
 	ended     uint8  // ticks whose end a majority has acknowledged: a bit for each
 	lost      uint8  // ticks that a majority has acknowledged as lost
 	named     uint8  // the newest setting in an acknowledged write
-	before    uint8  // the newest setting that a majority had acknowledged when it began to lead, and when it was told the first one
+	before    uint8  // the newest setting that a majority had acknowledged when it began to lead, and when it learned of the first one
 	asked     bool   // a majority has answered
 	phase     modelPhase
 	continues uint8                 // the earlier ballot of the same process; 0: none

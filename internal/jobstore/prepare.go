@@ -47,8 +47,9 @@ type Found struct {
 
 // Prepare asks the nodes to promise a ballot, and returns what each of them knows of the jobs, at most [MaxJobs]. It returns as soon
 // as a majority has the same state of each job in its present incarnation, without an open run. Otherwise it waits for all
-// nodes, or for the node timeout. A single node may know the end of a run, or show that a run has not started. The error says that no majority has promised: [ErrFenced] if larger ballots are the
-// reason, otherwise [ErrNoQuorum]. If ctx ends first, the error is its cause.
+// nodes, or for the node timeout. A single node may know the end of a run, or show that a run has not started. The error says that no
+// majority has promised: [ErrFenced] if larger ballots are the reason, otherwise [ErrNoQuorum]. If ctx ends first, the error is its
+// cause.
 func (s *Store) Prepare(ctx context.Context, b Ballot, leader Leader, jobs []string) ([]Promise, error) {
 	args := append(slices.Clip(s.leading), string(b), leader.encode())
 	for _, job := range jobs {

@@ -16,8 +16,8 @@ import (
 	"github.com/redlockfx/redlockfx/internal/bounded"
 )
 
-// connection is what a node's calls are sent on: one connection that is kept, or one of the given client's pool, or a
-// cluster's client of its own, or a client of another kind. On a single connection, whatever the client's options, go-redis only repeats dialing and
+// connection is what a node's calls are sent on: one connection that is kept, or one of the given client's pool, or a cluster's client
+// of its own, or a client of another kind. On a single connection, whatever the client's options, go-redis only repeats dialing and
 // commands that the server has refused.
 type connection struct {
 	client  redis.UniversalClient
