@@ -132,6 +132,10 @@ func TestAsk_WhatIsCutShortHasNoResult(t *testing.T) {
 			}
 			return err
 		},
+		"views": func(ctx context.Context, w *writer) error { // the first node would show a pause that no other node has
+			_, _, err := w.Views(ctx, job)
+			return err
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			inBubble(t, 3, func(t *testing.T, c *cluster) {
