@@ -54,6 +54,7 @@ func (e *Elector) Check() error {
 // With these a restart does not help. They have lasted for a minute:
 //   - this process leads, and too few nodes serve its Scheduler;
 //   - nobody can lead, because the clocks of the nodes differ too much or were stepped;
+//   - this process leads, and cannot load a source of jobs, or refuses rows of it;
 //   - somebody else has led for some minutes, and does not have jobs that this process has.
 //
 // Run logs each of them when it has found it, and every hour while it lasts.

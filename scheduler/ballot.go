@@ -127,9 +127,9 @@ func (l *loop) promised(taken jobstore.Ballot, promises []jobstore.Promise, err 
 	l.wantFor(unserved, false)
 }
 
-// isSettled reports whether all jobs are written under the present ballot. It uses a counter, since each poll calls it and a
+// isSettled reports whether all jobs are known, and written under the present ballot. It uses a counter, since each poll calls it and a
 // leader may have a million jobs.
-func (l *loop) isSettled() bool { return l.ballot.older == 0 }
+func (l *loop) isSettled() bool { return l.ballot.older == 0 && l.hasLoaded() }
 
 // notPromised schedules another attempt, at once if the next ballot is of a larger epoch. It ends the term if the nodes serve a later
 // leader.

@@ -55,6 +55,11 @@ func (s *Scheduler) recallFrom(ctx context.Context) {
 			}
 		}
 	}
+	for _, src := range s.sources() { // a process has their jobs only while it leads
+		if s.stored(ctx, src, s.see) != nil {
+			return
+		}
+	}
 	lacked := slices.DeleteFunc(slices.Clone(names), func(name string) bool { return stored[name] || name == jobstore.AllJobs })
 	s.noteLacked(ctx, lacked, len(names)-1)
 }
@@ -74,7 +79,11 @@ func (s *Scheduler) see(v *jobstore.View, now time.Time) {
 	if is && before.view.At.IsAfter(v.At) {
 		return
 	}
-	if (s.jobs[v.Job] != nil || v.Job == jobstore.AllJobs) && (is || len(s.seen) < maxFollowed) {
+	isSourced := s.sourceOfLocked(v.Job) != nil
+	switch {
+	case isSourced && v.State.Removed:
+		delete(s.seen, v.Job)
+	case (isSourced || s.jobs[v.Job] != nil || v.Job == jobstore.AllJobs) && (is || len(s.seen) < maxFollowed):
 		s.seen[v.Job] = seen{v, now, time.Now()}
 	}
 }

@@ -76,7 +76,7 @@ func (l *loop) whyIdle() error {
 	case !l.writes.failed.IsZero():
 		return stuck(len(l.writes.jobs), "store the state of these jobs", l.writes.problem)
 	}
-	return l.overdue
+	return cmp.Or(l.whyUnloaded(), l.overdue)
 }
 
 // findOverdue returns an error that names a job with a tick that had to begin by an instant, and for which nothing explains that it

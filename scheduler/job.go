@@ -118,6 +118,10 @@ type job struct {
 	call     func(context.Context, Run) error // Run within the middleware
 	where    string                           // file and line of the call to Add, for error messages
 	removed  atomic.Bool                      // no run starts any more
+
+	loads  *source                                          // whose loads are its runs; nil: it is no source's job
+	from   *source                                          // that it comes from; nil: it was added
+	newest atomic.Pointer[func(context.Context, Run) error] // Run of a job from a source, as it was loaded last
 }
 
 // timetable returns the job's ticks.

@@ -44,12 +44,13 @@ type loop struct {
 	done     chan struct{}  // closed when all runs have returned, and no more will start
 
 	entries map[string]*entry
-	all     *entry // the pause of all jobs
-	agenda  agenda // jobs that need action at a known instant
-	ready   queue  // jobs whose state was just read from the nodes
-	ends    queue  // jobs with ends of runs to store
-	behind  queue  // jobs whose newest state some nodes may lack
-	lacks   lacks  // jobs whose newest state a node has not stored
+	all     *entry   // the pause of all jobs
+	sources []*entry // whose runs load sources
+	agenda  agenda   // jobs that need action at a known instant
+	ready   queue    // jobs whose state was just read from the nodes
+	ends    queue    // jobs with ends of runs to store
+	behind  queue    // jobs whose newest state some nodes may lack
+	lacks   lacks    // jobs whose newest state a node has not stored
 	busy    map[*entry]struct{}
 
 	ballot   ballot
@@ -84,6 +85,7 @@ func (s *Scheduler) lead(ctx context.Context) {
 		l.runner.wait()
 		l.work.Wait()
 		l.keep()
+		s.dropSources()
 		close(l.done)
 	}()
 	l.run()

@@ -44,16 +44,24 @@ func (l *loop) sync() {
 			l.apply(e, jobmachine.Removed{})
 		case j == nil || l.drained && e == nil:
 		case e == nil:
-			e = &entry{job: j, machine: jobmachine.New(&j.machine, l.id), older: true, index: -1}
-			l.entries[name] = e
-			l.ballot.older++
-			l.prepares.waiting = append(l.prepares.waiting, e)
-			l.polls.pollFirst()
+			l.enter(j)
 		default:
 			before := e.job.schedule
 			e.job = j
 			l.apply(e, jobmachine.Added{Job: &j.machine, Before: before})
 		}
+	}
+}
+
+// enter makes a job one of this term.
+func (l *loop) enter(j *job) {
+	e := &entry{job: j, machine: jobmachine.New(&j.machine, l.id), older: true, unloaded: j.loads != nil, index: -1}
+	l.entries[j.Name] = e
+	l.ballot.older++
+	l.prepares.waiting = append(l.prepares.waiting, e)
+	l.polls.pollFirst()
+	if e.unloaded {
+		l.sources = append(l.sources, e)
 	}
 }
 
@@ -177,7 +185,16 @@ func (l *loop) begin(e *entry, basis jobstore.Basis, now time.Time) {
 	if basis.Known && e.job.machine.Shift(&basis.State) != 0 {
 		l.reportZoneData(e.job, &basis.State)
 	}
+	if e.job.from != nil && event.Absence != "" {
+		event.Absence += ", and its source was loaded at " + now.UTC().Format(time.DateTime)
+	}
 	l.advance(e, event)
+	switch {
+	case e.unloaded:
+		l.advance(e, l.firstLoad(e, now))
+	case e.job.from != nil && e.job.removed.Load():
+		l.remove(e, now)
+	}
 	if e == l.all {
 		l.passOn(e.machine.State().Pause)
 	} else if all := l.all.machine; all.IsPrepared() {

@@ -107,23 +107,35 @@ func (s *Scheduler) Add(jobs ...Job) error {
 		if g, ok := checked[i].schedule.(*given); ok {
 			g.log = s.log.With(zap.String("job", j.Name))
 		}
-		checked[i].call = j.Run
-		for _, wrap := range slices.Backward(s.middleware) {
-			checked[i].call = wrap(checked[i].call)
-		}
+		checked[i].call = s.wrap(j.Run)
 	}
+	return s.add(checked, problems)
+}
 
+// wrap returns a job's Run within the middleware.
+func (s *Scheduler) wrap(run func(context.Context, Run) error) func(context.Context, Run) error {
+	for _, wrap := range slices.Backward(s.middleware) {
+		run = wrap(run)
+	}
+	return run
+}
+
+// add adds jobs unless there are problems with them.
+func (s *Scheduler) add(jobs []*job, problems []error) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if !s.closed.IsZero() {
 		return errShutdown
 	}
 	added := make(map[string]*job, len(jobs))
-	for _, j := range checked {
+	for _, j := range jobs {
 		if first := cmp.Or(s.jobs[j.Name], added[j.Name]); first != nil {
 			problems = append(problems, fmt.Errorf("%w: %q is added at %s and again at %s",
 				ErrName, j.Name, first.where, j.where))
 			continue
+		}
+		if err := s.checkSourceLocked(j); err != nil {
+			problems = append(problems, err)
 		}
 		added[j.Name] = j
 	}
@@ -142,18 +154,28 @@ func (s *Scheduler) Add(jobs ...Job) error {
 
 // Remove removes a job: no run of it starts any more, not even for a tick that waits in its queue. A run under way goes
 // on, and counts for the overlap of a job added under the same name. The error is [ErrUnknownJob] if this Scheduler has no
-// job of that name.
+// job of that name. A source, and the jobs that come from one, cannot be removed.
 func (s *Scheduler) Remove(name string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.jobs[name] == nil {
+	switch j := s.jobs[name]; {
+	case j == nil:
 		return fmt.Errorf("%w: %q", ErrUnknownJob, name)
+	case j.loads != nil:
+		return fmt.Errorf("scheduler: remove: %q is a source", name)
+	case j.from != nil:
+		return fmt.Errorf("scheduler: remove: %q comes from the source %q: delete its row there", name, j.from.Name)
 	}
+	s.removeLocked(name)
+	return nil
+}
+
+// removeLocked removes a job. The caller holds mu.
+func (s *Scheduler) removeLocked(name string) {
 	s.jobs[name].removed.Store(true) // its starts may be stored before the loop applies the change
 	delete(s.jobs, name)
 	delete(s.seen, name)
 	s.changedLocked(name)
-	return nil
 }
 
 // changedLocked wakes the loop to apply a change of a job. The caller holds mu.

@@ -22,7 +22,7 @@ const (
 	closeTimeout = 2 * time.Second
 )
 
-// Work is what [Serve] takes: a [Job], or [Options].
+// Work is what [Serve] takes: a [Job], a [Source], or [Options].
 type Work interface{ add(to *service) }
 
 // Options are for the parts that [Serve] makes. They come after its own, which only set the loggers.
@@ -35,10 +35,13 @@ type Options struct {
 // service is what Serve has been given.
 type service struct {
 	Options
-	jobs []Job
+	jobs    []Job
+	sources []Source
 }
 
 func (j Job) add(to *service) { to.jobs = append(to.jobs, j) }
+
+func (s Source) add(to *service) { to.sources = append(to.sources, s) }
 
 func (o Options) add(to *service) {
 	to.Lock = append(to.Lock, o.Lock...)
@@ -89,7 +92,11 @@ func (s *service) run(ctx context.Context, locker *redlock.Locker, name string, 
 	if err != nil {
 		return err
 	}
-	if err := scheduler.Add(s.jobs...); err != nil {
+	err = scheduler.Add(s.jobs...)
+	for _, src := range s.sources {
+		err = errors.Join(err, scheduler.AddSource(src))
+	}
+	if err != nil {
 		return err
 	}
 	scheduler.awaitNodes(ctx)

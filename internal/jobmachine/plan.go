@@ -114,6 +114,7 @@ func (d *draft) remove() {
 	d.endPauses()
 	d.dropKept(ReasonRemoved, nil)
 	d.dropTicks(d.unsettled(d.due.Now), jobstore.StateMissed, ReasonRemoved)
+	d.skipTo(d.due.Now) // the mark says since when
 	d.state.Removed, d.changed = true, true
 }
 

@@ -18,7 +18,8 @@ type View struct {
 	State   State
 	Pause   Setting // of the state, or a newer request that the leader has not applied yet
 	Trigger Setting // the newest that the leader has not applied yet
-	Left    bool    // the leader has written all of its jobs, and not this one
+	Older   bool    // the newest leader has not written the job
+	Left    bool    // it has written all of its jobs, and not this one
 	Err     error   // why the state cannot be read; nil if it was read
 }
 
@@ -100,7 +101,8 @@ func viewOf(name string, all []jobAnswer, header Header) View {
 			}
 		}
 	}
-	v.Left = header.Settled && v.At.Ballot < header.Promised
+	v.Older = v.At.Ballot < header.Promised
+	v.Left = v.Older && header.Settled
 	return v
 }
 
