@@ -308,7 +308,7 @@ func useJobs(t *testing.T, s *jobstore.Store) error {
 		asked, triggerErr := s.Ask(ctx, job, jobstore.Request{Verb: jobstore.ToTrigger}, nil)
 		_, pauseErr := s.Ask(ctx, job, jobstore.Request{Verb: jobstore.ToPause, Setting: jobstore.Setting{On: true}}, nil)
 		tasks := []jobstore.Task{{Job: job, Request: asked}}
-		_, pollErr := s.Poll(ctx, ballot, true, false, tasks, tasks)
+		_, pollErr := s.Poll(ctx, ballot, jobstore.Settled, false, tasks, tasks)
 		errs = append(errs, triggerErr, pauseErr, pollErr)
 	}
 	_, pageErr := s.Page(ctx, "", 10)
@@ -318,7 +318,7 @@ func useJobs(t *testing.T, s *jobstore.Store) error {
 	}
 	other := jobstore.NewBallot(0, time.Now()) // of a leader without the job
 	_, promiseErr := s.Prepare(ctx, other, jobstore.Leader{Token: 2, Replica: "other"}, nil)
-	_, settledErr := s.Poll(ctx, other, true, false, nil, nil)
+	_, settledErr := s.Poll(ctx, other, jobstore.Settled, false, nil, nil)
 	forgetErr := s.Forget(ctx, job, time.Minute)
 	errs = append(errs, pageErr, historyErr, promiseErr, settledErr, forgetErr)
 	return errors.Join(errs...)

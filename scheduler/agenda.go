@@ -9,13 +9,13 @@ import (
 
 // entry is a job in a term. The loop's goroutine owns it.
 type entry struct {
-	job      *job
-	machine  jobmachine.Machine
-	older    bool      // it is not written under the present ballot
-	unloaded bool      // it is a source's, which has not been loaded in this term
-	wake     time.Time // when the job needs action, by the nodes' clock
-	index    int       // in the agenda; -1: not there
-	queue    *queue    // the queue in which it waits; nil: none
+	job     *job
+	machine jobmachine.Machine
+	older   bool      // it is not written under the present ballot
+	swept   time.Time // of a source, when the last sweep began; zero: it has not been loaded in this term
+	wake    time.Time // when the job needs action, by the nodes' clock
+	index   int       // in the agenda; -1: not there
+	queue   *queue    // the queue in which it waits; nil: none
 }
 
 // agenda is a heap of the jobs that need action at a known instant, the earliest first.

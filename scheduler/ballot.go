@@ -127,9 +127,17 @@ func (l *loop) promised(taken jobstore.Ballot, promises []jobstore.Promise, err 
 	l.wantFor(unserved, false)
 }
 
-// isSettled reports whether all jobs are known, and written under the present ballot. It uses a counter, since each poll calls it and a
-// leader may have a million jobs.
-func (l *loop) isSettled() bool { return l.ballot.older == 0 && l.hasLoaded() }
+// stage returns whether all jobs are known, and written under the present ballot. It uses a counter, since each poll calls it and a leader
+// may have a million jobs.
+func (l *loop) stage() jobstore.Stage {
+	switch {
+	case l.ballot.older > 0:
+		return jobstore.Writing
+	case slices.ContainsFunc(l.sources, (*entry).isUnloaded):
+		return jobstore.Loading
+	}
+	return jobstore.Settled
+}
 
 // notPromised schedules another attempt, at once if the next ballot is of a larger epoch. It ends the term if the nodes serve a later
 // leader.
@@ -247,7 +255,7 @@ func (b *ballot) absence(at jobstore.At) string {
 	switch {
 	case last.IsZero() || last.After(b.began):
 		return "no leader until " + began
-	case b.before.Settled && at.Ballot != "" && at.Ballot < b.before.Promised: // it had written all of its jobs
+	case b.before.Stage == jobstore.Settled && at.Ballot != "" && at.Ballot < b.before.Promised: // it had written all of its jobs
 		return fmt.Sprintf("%s led until %s, and did not have the job", b.before.Leader.Replica, last.Format(layout))
 	}
 	return "no leader from " + last.Format(layout) + " to " + began

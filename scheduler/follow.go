@@ -55,9 +55,13 @@ func (s *Scheduler) recallFrom(ctx context.Context) {
 			}
 		}
 	}
+	n := len(names)
 	for _, src := range s.sources() { // a process has their jobs only while it leads
-		if s.stored(ctx, src, s.see) != nil {
-			return
+		for v, now := range s.stored(ctx, src) {
+			if n++; n > maxFollowed {
+				break
+			}
+			s.see(v, now)
 		}
 	}
 	lacked := slices.DeleteFunc(slices.Clone(names), func(name string) bool { return stored[name] || name == jobstore.AllJobs })

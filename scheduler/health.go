@@ -54,6 +54,7 @@ func (l *loop) noteIdle(now time.Time) time.Duration {
 	if !time.Now().Before(l.scanAt) {
 		l.scanAt = time.Now().Add(overdueAfter)
 		l.overdue = l.findOverdue(now.Add(-overdueAfter))
+		l.loadAgain(now)
 	}
 	l.idle.Store(l.idle.Load().Next(l.whyIdle()))
 	return time.Until(l.scanAt)
@@ -76,7 +77,7 @@ func (l *loop) whyIdle() error {
 	case !l.writes.failed.IsZero():
 		return stuck(len(l.writes.jobs), "store the state of these jobs", l.writes.problem)
 	}
-	return cmp.Or(l.whyUnloaded(), l.overdue)
+	return cmp.Or(l.overdue, l.whyUnloaded()) // a restart may help with the first one
 }
 
 // findOverdue returns an error that names a job with a tick that had to begin by an instant, and for which nothing explains that it

@@ -119,9 +119,8 @@ type job struct {
 	where    string                           // file and line of the call to Add, for error messages
 	removed  atomic.Bool                      // no run starts any more
 
-	loads  *source                                          // whose loads are its runs; nil: it is no source's job
-	from   *source                                          // that it comes from; nil: it was added
-	newest atomic.Pointer[func(context.Context, Run) error] // Run of a job from a source, as it was loaded last
+	run   atomic.Pointer[func(context.Context, Run) error] // Run, or that of the row that was loaded last
+	loads *source                                          // whose loads are its runs; nil: none
 }
 
 // timetable returns the job's ticks.

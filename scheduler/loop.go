@@ -45,7 +45,7 @@ type loop struct {
 
 	entries map[string]*entry
 	all     *entry   // the pause of all jobs
-	sources []*entry // whose runs load sources
+	sources []*entry // of them, those whose runs load a source
 	agenda  agenda   // jobs that need action at a known instant
 	ready   queue    // jobs whose state was just read from the nodes
 	ends    queue    // jobs with ends of runs to store

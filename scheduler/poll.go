@@ -53,11 +53,11 @@ func (l *loop) poll() time.Duration {
 		return pause
 	}
 	p.running, p.noticed, p.at = true, false, time.Now().Add(l.s.pollEvery())
-	ballot, settled, quick, ctx := l.ballot.Ballot, l.isSettled(), !l.hasPolled() && !p.full, l.asking()
+	ballot, stage, quick, ctx := l.ballot.Ballot, l.stage(), !l.hasPolled() && !p.full, l.asking()
 	forget, keep := p.forget, p.keep
 	p.forget, p.keep = nil, nil // the next poll finds what a node has not forgotten or kept
 	l.work.Go(func() {          // ends by the node timeout; lead waits for it
-		found, err := l.s.store.Poll(ctx, ballot, settled, quick, forget, keep)
+		found, err := l.s.store.Poll(ctx, ballot, stage, quick, forget, keep)
 		l.inbox.post(func() { l.polled(ballot, found, err) })
 	})
 	return maxPoll

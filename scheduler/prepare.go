@@ -55,12 +55,12 @@ func (l *loop) sync() {
 
 // enter makes a job one of this term.
 func (l *loop) enter(j *job) {
-	e := &entry{job: j, machine: jobmachine.New(&j.machine, l.id), older: true, unloaded: j.loads != nil, index: -1}
+	e := &entry{job: j, machine: jobmachine.New(&j.machine, l.id), older: true, index: -1}
 	l.entries[j.Name] = e
 	l.ballot.older++
 	l.prepares.waiting = append(l.prepares.waiting, e)
 	l.polls.pollFirst()
-	if e.unloaded {
+	if j.loads != nil {
 		l.sources = append(l.sources, e)
 	}
 }
@@ -185,15 +185,15 @@ func (l *loop) begin(e *entry, basis jobstore.Basis, now time.Time) {
 	if basis.Known && e.job.machine.Shift(&basis.State) != 0 {
 		l.reportZoneData(e.job, &basis.State)
 	}
-	if e.job.from != nil && event.Absence != "" {
+	if l.s.isSourced(e.job.Name) {
 		event.Absence += ", and its source was loaded at " + now.UTC().Format(time.DateTime)
 	}
 	l.advance(e, event)
 	switch {
-	case e.unloaded:
+	case e.isUnloaded():
 		l.advance(e, l.firstLoad(e, now))
-	case e.job.from != nil && e.job.removed.Load():
-		l.remove(e, now)
+	case e.job.removed.Load(): // a sweep has found it
+		l.advance(e, jobmachine.Removed{})
 	}
 	if e == l.all {
 		l.passOn(e.machine.State().Pause)

@@ -101,23 +101,25 @@ func (s *Scheduler) Add(jobs ...Job) error {
 			where += fmt.Sprintf(" (job %d of %d)", i+1, len(jobs))
 		}
 		var err error
-		if checked[i], err = newJob(j, where, s.location); err != nil {
+		if checked[i], err = s.newJob(j, where); err != nil {
 			problems = append(problems, err)
 		}
-		if g, ok := checked[i].schedule.(*given); ok {
-			g.log = s.log.With(zap.String("job", j.Name))
-		}
-		checked[i].call = s.wrap(j.Run)
 	}
 	return s.add(checked, problems)
 }
 
-// wrap returns a job's Run within the middleware.
-func (s *Scheduler) wrap(run func(context.Context, Run) error) func(context.Context, Run) error {
-	for _, wrap := range slices.Backward(s.middleware) {
-		run = wrap(run)
+// newJob checks a job, and puts its Run into the middleware.
+func (s *Scheduler) newJob(of Job, where string) (*job, error) {
+	j, err := newJob(of, where, s.location)
+	if g, ok := j.schedule.(*given); ok {
+		g.log = s.log.With(zap.String("job", j.Name))
 	}
-	return run
+	j.run.Store(&j.Run)
+	j.call = func(ctx context.Context, run Run) error { return (*j.run.Load())(ctx, run) }
+	for _, wrap := range slices.Backward(s.middleware) {
+		j.call = wrap(j.call)
+	}
+	return j, err
 }
 
 // add adds jobs unless there are problems with them.
@@ -158,13 +160,13 @@ func (s *Scheduler) add(jobs []*job, problems []error) error {
 func (s *Scheduler) Remove(name string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	switch j := s.jobs[name]; {
+	switch j, src := s.jobs[name], s.sourceOfLocked(name); {
 	case j == nil:
 		return fmt.Errorf("%w: %q", ErrUnknownJob, name)
 	case j.loads != nil:
 		return fmt.Errorf("scheduler: remove: %q is a source", name)
-	case j.from != nil:
-		return fmt.Errorf("scheduler: remove: %q comes from the source %q: delete its row there", name, j.from.Name)
+	case src != nil:
+		return fmt.Errorf("scheduler: remove: %q comes from the source %q: delete its row there", name, src.Name)
 	}
 	s.removeLocked(name)
 	return nil

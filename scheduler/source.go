@@ -9,11 +9,6 @@ import (
 	"slices"
 	"strings"
 	"time"
-
-	"go.uber.org/zap"
-
-	"github.com/redlockfx/redlockfx/internal/jobmachine"
-	"github.com/redlockfx/redlockfx/internal/jobstore"
 )
 
 // A source is itself a job, whose runs load it. So a load has what every run has: a timeout, retries, a history, hooks, a place on the page,
@@ -21,10 +16,6 @@ import (
 
 const (
 	defaultEvery = time.Minute
-	// keepGone is how long the nodes keep what they know of a job that its source does not have any more.
-	keepGone = 24 * time.Hour
-	// maxForgotten bounds how many of them one load forgets: with a node that does not answer, each takes a node timeout.
-	maxForgotten = 100
 	// maxRefused bounds the bad rows that an error names.
 	maxRefused = 10
 )
@@ -46,9 +37,7 @@ type Source struct {
 // source is a Source that was added.
 type source struct {
 	Source
-	busy  chan struct{}        // full while Load is called
-	swept *loop                // of the newest term that has looked for jobs that are gone; guarded by busy
-	gone  map[string]time.Time // jobs that the source does not have any more, with the time, by the nodes' clocks; guarded by Scheduler.mu
+	busy chan struct{} // full while Load is called
 }
 
 // AddSource adds a source, on every replica. The error names every problem. It wraps [ErrName] if the name is bad or taken, or if a job
@@ -58,17 +47,17 @@ func (s *Scheduler) AddSource(src Source) error {
 	if src.Every == 0 {
 		src.Every = defaultEvery
 	}
-	added := &source{Source: src, busy: make(chan struct{}, 1), gone: make(map[string]time.Time)}
-	j, err := newJob(Job{
+	added := &source{Source: src, busy: make(chan struct{}, 1)}
+	j, err := s.newJob(Job{
 		Name: src.Name, Spec: "@every " + src.Every.String(), Run: func(ctx context.Context, _ Run) error { return s.load(ctx, added) },
 		Timeout: src.Every, Retry: Retry{Times: maxRetries},
 		Overlap: Allow, // a load that hangs in a process that no longer leads must not hold up the leader's
-	}, fmt.Sprintf("%s:%d", file, line), time.UTC)
+	}, fmt.Sprintf("%s:%d", file, line))
 	problems := []error{err}
 	if src.Load == nil {
 		problems = append(problems, fmt.Errorf("scheduler: source %q: Load is nil", src.Name))
 	}
-	j.call, j.loads, j.label = s.wrap(j.Run), added, fmt.Sprintf("source %q", src.Name)
+	j.loads, j.label = added, fmt.Sprintf("source %q", src.Name)
 	return s.add([]*job{j}, slices.DeleteFunc(problems, func(err error) bool { return err == nil }))
 }
 
@@ -99,18 +88,6 @@ func (s *Scheduler) isSourced(job string) bool {
 	return s.sourceOfLocked(job) != nil
 }
 
-// sources returns the sources of this process.
-func (s *Scheduler) sources() (all []*source) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, j := range s.jobs {
-		if j.loads != nil {
-			all = append(all, j.loads)
-		}
-	}
-	return all
-}
-
 // checkSourceLocked returns an error if somebody may take a job for one of a source. The caller holds mu.
 func (s *Scheduler) checkSourceLocked(j *job) error {
 	if src := s.sourceOfLocked(j.Name); src != nil {
@@ -134,65 +111,61 @@ func (s *Scheduler) load(ctx context.Context, src *source) error {
 	case src.busy <- struct{}{}:
 		defer func() { <-src.busy }()
 	case <-ctx.Done():
-		return fmt.Errorf("an earlier load has not returned, although its time was over: %w", context.Cause(ctx))
+		return fmt.Errorf("an earlier load has not returned: %w", context.Cause(ctx))
 	}
-	rows, err := src.Load(ctx)
+	loaded, err := src.Load(ctx)
+	var rows map[string]row
+	var bad []error
 	if err == nil {
-		err = context.Cause(ctx) // it may be the state of long ago
+		rows, bad = s.readRows(src, loaded)
+		err = s.replace(ctx, src, rows)
 	}
 	if err != nil {
 		return fmt.Errorf("the jobs are as they were: %w", err)
 	}
-	jobs, refused, problems := s.readRows(src, rows)
-	s.replace(src, jobs)
-	l.inbox.post(func() { l.loaded(src) })
-	if src.swept != l && l.sweep(ctx, src, jobs) == nil {
-		src.swept = l
-	}
-	s.forgetGone(ctx, src)
-	if refused == 0 {
+	l.inbox.post(func() { l.loaded(src, rows) })
+	if len(bad) == 0 {
 		return nil
 	}
-	err = errors.Join(problems[:min(len(problems), maxRefused)]...)
-	return Permanent(fmt.Errorf("%d of %d rows are refused, and leave their jobs as they were; the others apply: %w", refused, len(rows), err))
+	return Permanent(fmt.Errorf("%d of %d jobs are refused, and stay as they were; the others apply: %w", len(bad), len(rows),
+		errors.Join(bad[:min(len(bad), maxRefused)]...)))
 }
 
-// readRows returns the jobs of rows, by name, with nil for a bad row. It returns how many are bad, and why, once for each name.
-func (s *Scheduler) readRows(src *source, rows []Job) (jobs map[string]*job, refused int, problems []error) {
-	times := make(map[string]int, len(rows))
-	for i := range rows {
-		times[rows[i].Name]++
+// row is what a load has returned of a job.
+type row struct {
+	*job // nil if it is bad
+	run  func(context.Context, Run) error
+}
+
+// readRows returns the rows that a load has returned, by the names of the jobs, and why some are bad. A job that has changed in its Run
+// alone stays the same.
+func (s *Scheduler) readRows(src *source, loaded []Job) (rows map[string]row, bad []error) {
+	times := make(map[string]int, len(loaded))
+	for i := range loaded {
+		times[loaded[i].Name]++
 	}
-	jobs = make(map[string]*job, len(rows))
-	for _, row := range rows {
-		base := row.Name
-		row.Name = src.Name + "/" + base
-		present := s.own(row.Name)
-		j, err := present, error(nil)
+	rows = make(map[string]row, len(times))
+	for _, of := range loaded {
+		base := of.Name
+		of.Name = src.Name + "/" + base
+		if _, is := rows[of.Name]; is { // the other rows of that name
+			continue
+		}
+		j, err := s.own(of.Name), error(nil)
 		switch {
 		case base == "":
 			err = fmt.Errorf("%w: a row has no name", ErrName)
 		case times[base] > 1:
 			err = fmt.Errorf("%w: %d rows have the name %q", ErrName, times[base], base)
-		case present == nil || row.Run == nil || !areAlike(present.Job, row):
-			j, err = newJob(row, fmt.Sprintf("source %q", src.Name), s.location)
+		case j == nil || of.Run == nil || !areAlike(j.Job, of):
+			j, err = s.newJob(of, fmt.Sprintf("source %q", src.Name))
 		}
 		if err != nil {
-			refused++
-			if _, is := jobs[row.Name]; !is {
-				problems = append(problems, err)
-			}
-			jobs[row.Name] = nil
-			continue
+			bad, j = append(bad, err), nil
 		}
-		if j != present {
-			j.from, j.Run = src, nil
-			j.call = s.wrap(func(ctx context.Context, run Run) error { return (*j.newest.Load())(ctx, run) })
-		}
-		j.newest.Store(&row.Run)
-		jobs[row.Name] = j
+		rows[of.Name] = row{j, of.Run}
 	}
-	return jobs, refused, problems
+	return rows, bad
 }
 
 // areAlike reports whether two jobs differ in their functions alone.
@@ -205,159 +178,39 @@ func areAlike(a, b Job) bool {
 	return reflect.DeepEqual(a, b)
 }
 
-// replace makes jobs the jobs of a source. A nil one leaves the job of that name as it is.
-func (s *Scheduler) replace(src *source, jobs map[string]*job) {
-	now := s.nodesNow()
+// replace makes rows the jobs of a source, unless ctx has ended: they may be the state of long ago, and their term may be over.
+func (s *Scheduler) replace(ctx context.Context, src *source, rows map[string]row) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for name, j := range s.jobs {
-		if _, is := jobs[name]; !is && j.from == src {
+	if ctx.Err() != nil { // with the lock: nothing is added after dropSources
+		return context.Cause(ctx)
+	}
+	for name := range s.jobs {
+		if _, is := rows[name]; !is && s.sourceOfLocked(name) == src {
 			s.removeLocked(name)
-			src.gone[name] = now
 		}
 	}
-	for name, j := range jobs {
-		delete(src.gone, name)
-		if j != nil && s.jobs[name] != j {
-			s.jobs[name] = j
+	for name, r := range rows {
+		if r.job == nil {
+			continue
+		}
+		r.job.run.Store(&r.run)
+		if s.jobs[name] != r.job {
+			s.jobs[name] = r.job
 			s.changedLocked(name)
 		}
 	}
+	return nil
 }
 
-// dropSources drops the jobs of sources at the end of a term. The next one starts with those that are loaded then.
+// dropSources drops the jobs of sources at the end of a term, when its runs have returned. The next one starts with those that are loaded
+// then.
 func (s *Scheduler) dropSources() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for name, j := range s.jobs {
-		if j.from != nil {
+	for name := range s.jobs {
+		if s.sourceOfLocked(name) != nil {
 			delete(s.jobs, name)
 		}
-	}
-}
-
-// nodesNow returns the time by the nodes' clocks, or of this process if they are not known.
-func (s *Scheduler) nodesNow() time.Time {
-	if now, ok := s.elector.Locker().Time(); ok {
-		return now
-	}
-	return time.Now()
-}
-
-// firstLoad returns a trigger with which a source's job is loaded at once.
-func (l *loop) firstLoad(e *entry, now time.Time) jobmachine.Asked {
-	state := e.machine.State()
-	return jobmachine.Asked{Now: now, Request: jobstore.Request{Verb: jobstore.ToTrigger, Setting: jobstore.Setting{
-		Mark:   jobstore.Mark{Version: max(now.UnixMicro(), state.Manual.Version+1), ID: l.id[:6]},
-		Origin: jobstore.Origin{From: l.s.elector.Identity(), Why: "the first load of a term"},
-	}}}
-}
-
-// loaded takes over what a load has changed.
-func (l *loop) loaded(src *source) {
-	l.sync()
-	for _, e := range l.sources {
-		e.unloaded = e.unloaded && e.job.loads != src
-	}
-}
-
-// hasLoaded reports whether all sources have been loaded in this term. Until then nobody can tell which jobs this leader has.
-func (l *loop) hasLoaded() bool {
-	return !slices.ContainsFunc(l.sources, func(e *entry) bool { return e.unloaded })
-}
-
-// whyUnloaded returns which source cannot be loaded, or has bad rows.
-func (l *loop) whyUnloaded() error {
-	for _, e := range l.sources {
-		state, cause := e.machine.State(), errors.New("its first load has not returned")
-		if state.Failures > 0 {
-			cause = errors.New(state.Last.Err)
-		}
-		switch {
-		case e.unloaded:
-			return fmt.Errorf("scheduler: this process leads, and the jobs of the source %q do not run before it is loaded: %w", e.job.Name, cause)
-		case state.Failures > 0:
-			return fmt.Errorf("scheduler: the source %q: its last load has failed: %w", e.job.Name, cause)
-		}
-	}
-	return nil
-}
-
-// stored calls fn with what the nodes know of each of a source's jobs, and the time by their clocks. It skips what cannot be read.
-func (s *Scheduler) stored(ctx context.Context, src *source, fn func(v *jobstore.View, now time.Time)) error {
-	prefix := src.Name + "/"
-	for after := prefix; after != ""; {
-		page, err := s.store.Page(ctx, after, jobstore.MaxJobs)
-		if err != nil {
-			return err
-		}
-		views := page.Views()
-		after = page.Next
-		for i := range views {
-			if !strings.HasPrefix(views[i].Job, prefix) {
-				return nil
-			}
-			if views[i].Err == nil {
-				fn(&views[i], page.Now)
-			}
-		}
-	}
-	return nil
-}
-
-// sweep finds the jobs that earlier leaders had and the source does not have any more. This leader removes them.
-func (l *loop) sweep(ctx context.Context, src *source, jobs map[string]*job) error {
-	var found []*job
-	err := l.s.stored(ctx, src, func(v *jobstore.View, _ time.Time) {
-		if _, is := jobs[v.Job]; is {
-			return
-		}
-		j := &job{Job: Job{Name: v.Job}, schedule: never, plan: v.State.Plan, from: src}
-		j.machine = jobmachine.Job{Name: v.Job, Plan: v.State.Plan, Schedule: never}
-		j.removed.Store(true)
-		found = append(found, j)
-	})
-	l.inbox.post(func() {
-		for _, j := range found {
-			if l.entries[j.Name] == nil && !l.drained {
-				l.enter(j)
-			}
-		}
-	})
-	return err
-}
-
-// remove removes a job that the source does not have any more, once its state was read.
-func (l *loop) remove(e *entry, now time.Time) {
-	if state := e.machine.State(); state.Removed {
-		now = state.Mark
-	}
-	l.s.mu.Lock()
-	if l.s.jobs[e.job.Name] == nil {
-		e.job.from.gone[e.job.Name] = now
-	}
-	l.s.mu.Unlock()
-	l.advance(e, jobmachine.Removed{})
-}
-
-// forgetGone makes the nodes forget jobs that the source has not had for a day. Those that they cannot forget now come again.
-func (s *Scheduler) forgetGone(ctx context.Context, src *source) {
-	before := s.nodesNow().Add(-keepGone)
-	s.mu.Lock()
-	var names []string
-	for name, at := range src.gone {
-		if len(names) < maxForgotten && at.Before(before) {
-			names = append(names, name)
-		}
-	}
-	s.mu.Unlock()
-	for _, name := range names {
-		if err := s.Forget(ctx, name); err != nil {
-			continue
-		}
-		s.log.Info("forgot a job that its source has not had for a day", zap.String("job", name))
-		s.mu.Lock()
-		delete(src.gone, name)
-		s.mu.Unlock()
 	}
 }

@@ -28,7 +28,7 @@ func TestSource_BadRows(t *testing.T) {
 		wantEqual(t, "ticks of the row that became bad", c.ticksBy("rows/turns"), []string{"a 30s", "a 1m30s"})
 		s := a.status("rows")
 		for _, part := range []string{
-			"6 of 7 rows are refused", `"every minute" of job "rows/turns"`, `2 rows have the name "twice"`, "a row has no name",
+			"5 of 6 jobs are refused", `"every minute" of job "rows/turns"`, `2 rows have the name "twice"`, "a row has no name",
 			`"rows/no\nline"`, `job "rows/runless": Run is nil`,
 		} {
 			if !strings.Contains(s.LastEnded.Err, part) {

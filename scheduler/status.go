@@ -189,9 +189,9 @@ func (s *Scheduler) statusOf(v *jobstore.View, leader string, now time.Time) Sta
 		return st
 	}
 	st.Zone, st.Spec = cronspec.SplitPlan(v.State.Plan)
-	own, isSourced := s.own(v.Job), s.isSourced(v.Job)
+	own := s.own(v.Job)
 	switch {
-	case own == nil && isSourced: // only the leader has it
+	case own == nil && s.isSourced(v.Job): // only the leader has it
 	case own == nil:
 		st.Own = "none"
 	case own.plan != v.State.Plan:
@@ -228,7 +228,7 @@ func (s *Scheduler) statusOf(v *jobstore.View, leader string, now time.Time) Sta
 	case st.Last.State == StateLost:
 		st.Reason, st.ReasonTick = st.Last.Err, st.Last.Tick
 	}
-	st.due(v, own, isSourced, now)
+	st.due(v, own, now)
 	return st
 }
 
@@ -255,7 +255,7 @@ func rowOf(job string, r jobstore.Record) Record {
 }
 
 // due fills in the next tick, and why ticks that have come since the high-water mark have not run.
-func (st *Status) due(v *jobstore.View, own *job, isSourced bool, now time.Time) {
+func (st *Status) due(v *jobstore.View, own *job, now time.Time) {
 	if v.State.Removed {
 		return // it has no ticks until it is added again
 	}
@@ -286,9 +286,6 @@ func (st *Status) due(v *jobstore.View, own *job, isSourced bool, now time.Time)
 	}
 	if !st.Paused {
 		st.Waiting = waitingOf(v, timetable, mark, now, st.Leader != "" && !v.Left)
-		if v.Older && isSourced && st.Waiting.What == forLeader {
-			st.Waiting.What = "for its source"
-		}
 	}
 	tick := timetable.NewestDue(mark, now.Add(-jobmachine.LateTolerance))
 	if tick.IsZero() {

@@ -28,9 +28,6 @@ func (w Waiting) String() string {
 	return text
 }
 
-// forLeader is what the ticks of a job wait for that the newest leader has not read from the nodes yet.
-const forLeader = "for its leader to take it over"
-
 // waitingOf returns what the newest tick after a mark waits for, a trigger, or a run between two attempts.
 func waitingOf(v *jobstore.View, timetable jobmachine.Job, mark, now time.Time, isLed bool) Waiting {
 	for _, o := range v.State.Open {
@@ -44,8 +41,10 @@ func waitingOf(v *jobstore.View, timetable jobmachine.Job, mark, now time.Time, 
 	switch {
 	case start.After(now):
 		return Waiting{tick, "for its jitter", start}
+	case v.Loading && isLed && !tick.IsZero():
+		return Waiting{tick, "for its source", time.Time{}}
 	case v.Older && isLed && !tick.IsZero():
-		return Waiting{tick, forLeader, time.Time{}}
+		return Waiting{tick, "for its leader to take it over", time.Time{}}
 	case v.State.Waits != "" && tick.IsZero():
 		return Waiting{v.Trigger.At(), strings.TrimPrefix(v.State.Waits, "it waits "), time.Time{}}
 	case v.State.Waits != "":

@@ -50,7 +50,7 @@ func TestAsk_LeavesARequestThatTheLeaderIsTold(t *testing.T) {
 			}
 			last = asked
 			time.Sleep(timeout)
-			p, err := a.Poll(t.Context(), a.ballot, false, false, nil, nil)
+			p, err := a.Poll(t.Context(), a.ballot, jobstore.Writing, false, nil, nil)
 			if err != nil || !slices.Contains(held(p, a.ballot), jobstore.Task{Job: job, Request: asked}) {
 				t.Errorf("of %+v Poll returns %+v, %v", asked, p, err)
 			}
@@ -73,7 +73,7 @@ func TestAsk_IsRefused(t *testing.T) {
 			return refusal
 		})
 		want.Err(t, err, refusal)
-		if p, err := a.Poll(t.Context(), a.ballot, false, false, nil, nil); err != nil || len(p.Asked) > 0 {
+		if p, err := a.Poll(t.Context(), a.ballot, jobstore.Writing, false, nil, nil); err != nil || len(p.Asked) > 0 {
 			t.Errorf("%+v, %v", p, err)
 		}
 		for i := range 10_000 {
@@ -126,7 +126,7 @@ func TestAsk_WhatIsCutShortHasNoResult(t *testing.T) {
 			return err
 		},
 		"poll": func(ctx context.Context, w *writer) error { // the third node would count as one that does not serve the leader
-			found, err := w.Poll(ctx, w.ballot, true, false, nil, nil)
+			found, err := w.Poll(ctx, w.ballot, jobstore.Settled, false, nil, nil)
 			if len(found.Serving) > 0 {
 				t.Errorf("nodes %v serve the leader", found.Serving)
 			}
@@ -177,7 +177,7 @@ func TestPoll_ReturnsWhatIsAskedAndWhoLostIt(t *testing.T) {
 		time.Sleep(timeout)
 		poll := func(asked, unserved int) jobstore.Polled {
 			t.Helper()
-			p, err := a.Poll(t.Context(), a.ballot, false, false, nil, nil)
+			p, err := a.Poll(t.Context(), a.ballot, jobstore.Writing, false, nil, nil)
 			if err != nil || len(p.Asked) != asked || len(p.Unserved) != unserved || p.Fenced != nil {
 				t.Errorf("Poll returns %+v, %v", p, err)
 			}
@@ -200,7 +200,7 @@ func TestPoll_ReturnsWhatIsAskedAndWhoLostIt(t *testing.T) {
 		time.Sleep(jobstore.Ahead + time.Second)
 		b.mustPrepare()
 		time.Sleep(timeout)
-		p, err := a.Poll(t.Context(), a.ballot, false, false, nil, nil)
+		p, err := a.Poll(t.Context(), a.ballot, jobstore.Writing, false, nil, nil)
 		want.Err(t, err, jobstore.ErrNoQuorum)
 		if p.Fenced == nil || p.Fenced.Header.Promised != b.ballot {
 			t.Errorf("after another ballot was promised, Poll returns %+v", p)
@@ -215,7 +215,7 @@ func TestPoll_ARequestInVainIsForgotten(t *testing.T) {
 		set := settingAt(time.Now(), "00000a")
 		c.Node(0).HSet("{redlock}:requests:x", "p:"+job, set.Text())
 		poll := func(forget ...jobstore.Task) ([]jobstore.Request, bool) {
-			p, err := a.Poll(t.Context(), a.ballot, true, false, forget, nil)
+			p, err := a.Poll(t.Context(), a.ballot, jobstore.Settled, false, forget, nil)
 			if err != nil || len(p.Asked) > 1 || len(held(p, a.ballot)) > 0 {
 				t.Fatalf("%+v, %v", p, err)
 			}
@@ -247,17 +247,17 @@ func TestPoll_KeepsAndForgets(t *testing.T) {
 		set, newer := settingAt(c.Start, "00000a"), settingAt(c.Start.Add(time.Second), "00000b")
 		c.Node(0).HSet("{redlock}:requests:x", "p:"+job, set.Text())
 		c.Node(1).HSet("{redlock}:requests:x", "p:"+job, newer.Text())
-		p, err := a.Poll(t.Context(), a.ballot, true, false, nil, nil)
+		p, err := a.Poll(t.Context(), a.ballot, jobstore.Settled, false, nil, nil)
 		r, isLacking, ok := p.Asked[0].Held(a.ballot)
 		if err != nil || !ok || !isLacking || r.Setting != set {
 			t.Fatalf("%+v, %v, %v, %v", r, isLacking, ok, err)
 		}
 		task := []jobstore.Task{{Job: job, Request: r}}
-		p, err = a.Poll(t.Context(), a.ballot, true, false, nil, task)
+		p, err = a.Poll(t.Context(), a.ballot, jobstore.Settled, false, nil, task)
 		if r, isLacking, ok := p.Asked[0].Held(a.ballot); err != nil || !ok || isLacking || r.Setting != set {
 			t.Errorf("%+v, %v, %v, %v", r, isLacking, ok, err)
 		}
-		if _, err = a.Poll(t.Context(), a.ballot, true, false, task, nil); err != nil {
+		if _, err = a.Poll(t.Context(), a.ballot, jobstore.Settled, false, task, nil); err != nil {
 			t.Error(err)
 		}
 		for i, want := range []string{"", newer.Text(), ""} {
@@ -275,7 +275,7 @@ func TestPoll_ARequestFromTheFuture(t *testing.T) {
 		set := settingAt(time.Now().Add(time.Hour), "00000a")
 		for nodes := range 3 {
 			c.Node(nodes).HSet("{redlock}:requests:x", "p:"+job, set.Text())
-			p, err := a.Poll(t.Context(), a.ballot, true, false, nil, nil)
+			p, err := a.Poll(t.Context(), a.ballot, jobstore.Settled, false, nil, nil)
 			if err != nil || len(held(p, a.ballot)) != min(nodes, 1) {
 				t.Errorf("on %d of 3 nodes: %+v, %v", nodes+1, p, err)
 			}
@@ -306,7 +306,7 @@ func TestPoll_WhatAMajorityMayHaveIsAsked(t *testing.T) {
 				set := settingAt(time.Now(), "00000a")
 				c.Node(0).HSet("{redlock}:requests:x", "p:"+job, set.Text())
 				harm(c, a)
-				p, err := a.Poll(t.Context(), a.ballot, false, false, nil, nil)
+				p, err := a.Poll(t.Context(), a.ballot, jobstore.Writing, false, nil, nil)
 				before := jobstore.NewBallot(0, c.Start)
 				if all := held(p, before); err != nil || len(all) != 1 || all[0].Setting != set {
 					t.Errorf("%+v, %v", all, err)

@@ -6,7 +6,8 @@
 -- fixed widths: LAYOUT BEGAN IDENTITY PROMISED FLOOR ALIVE SETTLED LEADER. They are: layout (2), start of the incarnation (µs, 16),
 -- the first part of the server's identity in it (12), the largest ballot that the server has promised (26: epoch, 6; when it was taken,
 -- µs, 16; 4 random digits), the newest tick that a deleted job may have opened (ms, 13), when the server last heard from the leader
--- (µs, 16), 1 if the leader has written all of its jobs under that ballot, else 0 (1), and the leader.
+-- (µs, 16), 1 if the leader has written all of its jobs under that ballot, 2 if all but those of sources that it has not loaded, else
+-- 0 (1), and the leader.
 local ahead = 2000000 -- µs that a ballot, a mark or a setting may be ahead of the server's clock
 local sub = string.sub
 local t = redis.call('TIME')

@@ -1,7 +1,6 @@
 package jobstore
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -29,13 +28,13 @@ type Task struct {
 	Request
 }
 
-// Poll records on the nodes that their leader is alive, and whether it has written all of its jobs under the ballot. It makes the
+// Poll records on the nodes that their leader is alive, and how far it is under the ballot. It makes the
 // nodes forget requests, and keep others that some may have lost. It returns what the nodes have then. Poll waits for all nodes; with
 // quick, a majority with the same requests is enough. Otherwise nobody would notice that a node has lost its state if it is always the
 // last to answer. If too few nodes answer, the error is [ErrNoQuorum]. If ctx ends first, there is no result: a node that did not have
 // the time to answer is not one that serves nobody.
-func (s *Store) Poll(ctx context.Context, b Ballot, settled, quick bool, forget, keep []Task) (all Polled, err error) {
-	args := append(slices.Clip(s.leading), string(b), cmp.Or(flag(settled), "0"))
+func (s *Store) Poll(ctx context.Context, b Ballot, stage Stage, quick bool, forget, keep []Task) (all Polled, err error) {
+	args := append(slices.Clip(s.leading), string(b), string(stage))
 	for _, t := range forget {
 		args = append(args, t.field(t.Job), t.ID)
 	}

@@ -146,7 +146,7 @@ func TestForget_LeavesNothing(t *testing.T) {
 		b.mustPrepare("another")
 		time.Sleep(timeout)
 		want.Err(t, a.Forget(t.Context(), job, time.Minute), jobstore.ErrInUse) // b may have it too
-		if _, err := b.Poll(t.Context(), b.ballot, true, false, nil, nil); err != nil {
+		if _, err := b.Poll(t.Context(), b.ballot, jobstore.Settled, false, nil, nil); err != nil {
 			t.Fatal(err)
 		}
 		a.links.Cut(2)

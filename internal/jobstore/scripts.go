@@ -60,10 +60,20 @@ func newCall[T any](s *quorum.Script[T], keys []string, args []any) quorum.Call[
 type Header struct {
 	Began    time.Time // start of its incarnation
 	Promised Ballot    // the largest promised ballot
-	Settled  bool      // the leader has written all of its jobs under that ballot
+	Stage    Stage     // how far the leader is under that ballot
 	Alive    time.Time // when the node last heard from its leader
 	Leader   Leader
 }
+
+// Stage is how far a leader is.
+type Stage string
+
+// The stages, as the header has them.
+const (
+	Writing Stage = "0" // some of its jobs are not written under its ballot
+	Settled Stage = "1" // all are
+	Loading Stage = "2" // all are, but for those of sources that it has not loaded
+)
 
 // Leader identifies the leader to which a ballot was promised.
 type Leader struct {
@@ -92,7 +102,7 @@ func decodeHeader(text string) (h Header, err error) {
 	if promised := text[32:58]; strings.Trim(promised, "0") != "" {
 		h.Promised = Ballot(promised)
 	}
-	h.Settled = text[90] == '1'
+	h.Stage = Stage(text[90:91])
 	token, replica, _ := strings.Cut(text[headerLen:], ":")
 	if token != "" {
 		if h.Leader.Token, err = strconv.ParseUint(token, 10, 64); err != nil {

@@ -20,6 +20,7 @@ type View struct {
 	Trigger Setting // the newest that the leader has not applied yet
 	Older   bool    // the newest leader has not written the job
 	Left    bool    // it has written all of its jobs, and not this one
+	Loading bool    // it has written all of its jobs but those of sources that it has not loaded, and not this one
 	Err     error   // why the state cannot be read; nil if it was read
 }
 
@@ -102,7 +103,7 @@ func viewOf(name string, all []jobAnswer, header Header) View {
 		}
 	}
 	v.Older = v.At.Ballot < header.Promised
-	v.Left = v.Older && header.Settled
+	v.Left, v.Loading = v.Older && header.Stage == Settled, v.Older && header.Stage == Loading
 	return v
 }
 
