@@ -92,6 +92,7 @@ var allRows = []row{
 		"100,000 jobs, until each of 1,000 of every second has run, s": atMost(3), // including up to a second until its next tick
 		"jobs of every second, longest gap ms":                         atMost(100),
 	}},
+	{"source", (*bench).source, nil},
 	{"restart", (*bench).restart, map[string]limit{
 		"one node of three, 10,000 jobs, longest gap ms":  atMost(100),
 		"one node of three, 100,000 jobs, longest gap ms": atMost(100),

@@ -13,7 +13,7 @@ type entry struct {
 	machine jobmachine.Machine
 	older   bool      // it is not written under the present ballot
 	swept   time.Time // of a source, when the last sweep began; zero: it has not been loaded in this term
-	wake    time.Time // when the job needs action, by the nodes' clock
+	wake    time.Time // when the job needs action, by the nodes' clock; before it is read from the nodes, its next tick
 	index   int       // in the agenda; -1: not there
 	queue   *queue    // the queue in which it waits; nil: none
 }

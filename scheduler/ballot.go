@@ -112,7 +112,7 @@ func (l *loop) promised(taken jobstore.Ballot, promises []jobstore.Promise, err 
 		e.older = true
 		if !continues {
 			l.apply(e, jobmachine.Unprepared{})
-			l.prepares.waiting = append(l.prepares.waiting, e)
+			l.prepares.add(e, l.clock.latest)
 		} else if e.machine.IsPrepared() {
 			l.apply(e, jobmachine.Behind{}) // write the state back to nodes that lost it
 		}

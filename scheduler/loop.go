@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -132,7 +133,7 @@ func (l *loop) run() {
 	defer stop()
 	doing.SetBusy(l.stopping, heldUp)
 	defer doing.SetBusy(l.stopping, "")
-	l.sync()
+	l.sync(math.MaxInt) // all, so that the soonest are read first
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	stopping := l.stopping.Done()
@@ -146,7 +147,7 @@ func (l *loop) run() {
 		select {
 		case <-stopping:
 		case <-l.s.changed:
-			l.sync()
+			l.sync(maxChanges)
 		case <-notices:
 			l.polls.notice()
 		case <-l.inbox.ready:
@@ -174,7 +175,7 @@ func (l *loop) step() (pause time.Duration, over bool) {
 		l.reportSetBack(by)
 		l.readAgain()
 	}
-	pause = min(l.dispatch(now), l.takeBallot(now), l.poll(), l.prepare(now), l.noteIdle(now))
+	pause = min(l.dispatch(now), l.takeBallot(now), l.poll(), l.prepare(), l.noteIdle(now))
 	if l.drained {
 		pause = min(pause, l.untilGiveUp())
 	}

@@ -35,30 +35,42 @@ type prepares struct {
 
 func (p *prepares) areRunning() bool { return p.calls > 0 || len(p.batch) > 0 }
 
-// sync applies additions and removals of jobs.
-func (l *loop) sync() {
-	for name, j := range l.s.takeChanges() {
+// add adds a job, which is not in the agenda.
+func (p *prepares) add(e *entry, now time.Time) {
+	e.wake = e.job.schedule.Next(now)
+	p.waiting = append(p.waiting, e)
+}
+
+// maxChanges bounds how many additions and removals are applied in one go, which holds up ticks.
+const maxChanges = 1000
+
+// sync applies additions and removals of jobs, and returns whether there are more than that many.
+func (l *loop) sync(most int) (more bool) {
+	now := l.clock.now()
+	changes, more := l.s.takeChanges(most)
+	for name, j := range changes {
 		e := l.entries[name]
 		switch {
 		case j == nil && e != nil:
 			l.apply(e, jobmachine.Removed{})
 		case j == nil || l.drained && e == nil:
 		case e == nil:
-			l.enter(j)
+			l.enter(j, now)
 		default:
 			before := e.job.schedule
 			e.job = j
 			l.apply(e, jobmachine.Added{Job: &j.machine, Before: before})
 		}
 	}
+	return more
 }
 
 // enter makes a job one of this term.
-func (l *loop) enter(j *job) {
+func (l *loop) enter(j *job, now time.Time) {
 	e := &entry{job: j, machine: jobmachine.New(&j.machine, l.id), older: true, index: -1}
 	l.entries[j.Name] = e
 	l.ballot.older++
-	l.prepares.waiting = append(l.prepares.waiting, e)
+	l.prepares.add(e, now)
 	l.polls.pollFirst()
 	if j.loads != nil {
 		l.sources = append(l.sources, e)
@@ -66,7 +78,7 @@ func (l *loop) enter(j *job) {
 }
 
 // prepare reads the state of waiting jobs from the nodes, and returns the pause before the next call.
-func (l *loop) prepare(now time.Time) time.Duration {
+func (l *loop) prepare() time.Duration {
 	p := &l.prepares
 	if l.ballot.Ballot == "" || l.ballot.taking || l.ballot.fenced {
 		return maxPoll
@@ -77,7 +89,7 @@ func (l *loop) prepare(now time.Time) time.Duration {
 		}
 		p.batch, p.waiting = p.waiting, nil
 		if len(p.batch) > jobstore.MaxJobs {
-			l.soonestFirst(p.batch, now)
+			l.soonestFirst(p.batch)
 		}
 	}
 	for len(p.batch) > 0 && p.calls < maxPrepares {
@@ -108,15 +120,14 @@ func (l *loop) readJobs(jobs []*entry) {
 
 // soonestFirst sorts jobs by their next tick, after the pause of all of them. With very many jobs, the last are ready seconds after the
 // first.
-func (l *loop) soonestFirst(jobs []*entry, now time.Time) {
-	next := make(map[*entry]time.Time, len(jobs))
-	for _, e := range jobs {
-		next[e] = e.job.schedule.Next(now)
-		if next[e].IsZero() && e != l.all { // no more ticks: sort it last
-			next[e] = now.AddDate(100, 0, 0)
+func (l *loop) soonestFirst(jobs []*entry) {
+	isLast := func(e *entry) int { // it has no more ticks
+		if e.wake.IsZero() && e != l.all {
+			return 1
 		}
+		return 0
 	}
-	slices.SortStableFunc(jobs, func(a, b *entry) int { return next[a].Compare(next[b]) })
+	slices.SortStableFunc(jobs, func(a, b *entry) int { return cmp.Or(isLast(a)-isLast(b), a.wake.Compare(b.wake)) })
 }
 
 // prepared applies the state of some jobs that the nodes returned.

@@ -204,16 +204,21 @@ func (s *Scheduler) enter(l *loop) bool {
 	return true
 }
 
-// takeChanges returns the jobs that were added or removed since the last call, with nil for a removed one.
-func (s *Scheduler) takeChanges() map[string]*job {
+// takeChanges returns at most some of the jobs that were added or removed since the last call, with nil for a removed one, and whether
+// there are more.
+func (s *Scheduler) takeChanges(most int) (changed map[string]*job, more bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	changed := make(map[string]*job, len(s.changes))
+	changed = make(map[string]*job, min(most, len(s.changes)))
 	for name := range s.changes {
+		if more = len(changed) == most; more {
+			s.changed.Set()
+			break
+		}
 		changed[name] = s.jobs[name]
+		delete(s.changes, name)
 	}
-	s.changes = make(map[string]bool)
-	return changed
+	return changed, more
 }
 
 // Shutdown stops the ticks of this process for good and waits until the runs under way have returned and their ends are

@@ -37,7 +37,8 @@ type Source struct {
 // source is a Source that was added.
 type source struct {
 	Source
-	busy chan struct{} // full while Load is called
+	busy chan struct{}  // full while Load is called
+	rows map[string]row // by the names of the jobs, as they were loaded last in this term; guarded by Scheduler.mu
 }
 
 // AddSource adds a source, on every replica. The error names every problem. It wraps [ErrName] if the name is bad or taken, or if a job
@@ -113,15 +114,23 @@ func (s *Scheduler) load(ctx context.Context, src *source) error {
 	case <-ctx.Done():
 		return fmt.Errorf("an earlier load has not returned: %w", context.Cause(ctx))
 	}
+	s.mu.Lock()
+	before := src.rows
+	s.mu.Unlock()
 	loaded, err := src.Load(ctx)
 	var rows map[string]row
 	var bad []error
 	if err == nil {
-		rows, bad = s.readRows(src, loaded)
-		err = s.replace(ctx, src, rows)
+		rows, bad = s.readRows(src, before, loaded)
+		err = s.replace(ctx, src, rows, changed(before, rows))
 	}
 	if err != nil {
 		return fmt.Errorf("the jobs are as they were: %w", err)
+	}
+	for _, r := range rows {
+		if r.job != nil {
+			r.job.run.Store(&r.run)
+		}
 	}
 	l.inbox.post(func() { l.loaded(src, rows) })
 	if len(bad) == 0 {
@@ -133,13 +142,13 @@ func (s *Scheduler) load(ctx context.Context, src *source) error {
 
 // row is what a load has returned of a job.
 type row struct {
-	*job // nil if it is bad
+	*job // nil if it is bad, and always was in this term
 	run  func(context.Context, Run) error
 }
 
-// readRows returns the rows that a load has returned, by the names of the jobs, and why some are bad. A job that has changed in its Run
-// alone stays the same.
-func (s *Scheduler) readRows(src *source, loaded []Job) (rows map[string]row, bad []error) {
+// readRows returns the rows that a load has returned, by the names of the jobs, and why some are bad. A bad row is as it was before, and a
+// job that has changed in its Run alone stays the same.
+func (s *Scheduler) readRows(src *source, before map[string]row, loaded []Job) (rows map[string]row, bad []error) {
 	times := make(map[string]int, len(loaded))
 	for i := range loaded {
 		times[loaded[i].Name]++
@@ -151,19 +160,19 @@ func (s *Scheduler) readRows(src *source, loaded []Job) (rows map[string]row, ba
 		if _, is := rows[of.Name]; is { // the other rows of that name
 			continue
 		}
-		j, err := s.own(of.Name), error(nil)
+		r, err := row{before[of.Name].job, of.Run}, error(nil)
 		switch {
 		case base == "":
 			err = fmt.Errorf("%w: a row has no name", ErrName)
 		case times[base] > 1:
 			err = fmt.Errorf("%w: %d rows have the name %q", ErrName, times[base], base)
-		case j == nil || of.Run == nil || !areAlike(j.Job, of):
-			j, err = s.newJob(of, fmt.Sprintf("source %q", src.Name))
+		case r.job == nil || r.run == nil || !areAlike(r.Job, of):
+			r.job, err = s.newJob(of, fmt.Sprintf("source %q", src.Name))
 		}
 		if err != nil {
-			bad, j = append(bad, err), nil
+			bad, r = append(bad, err), before[of.Name]
 		}
-		rows[of.Name] = row{j, of.Run}
+		rows[of.Name] = r
 	}
 	return rows, bad
 }
@@ -178,26 +187,35 @@ func areAlike(a, b Job) bool {
 	return reflect.DeepEqual(a, b)
 }
 
-// replace makes rows the jobs of a source, unless ctx has ended: they may be the state of long ago, and their term may be over.
-func (s *Scheduler) replace(ctx context.Context, src *source, rows map[string]row) error {
+// changed returns the names of the jobs that are there, or gone, since the rows were others.
+func changed(before, rows map[string]row) (names []string) {
+	for name, r := range rows {
+		if r.job != before[name].job {
+			names = append(names, name)
+		}
+	}
+	for name, r := range before {
+		if _, is := rows[name]; !is && r.job != nil {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// replace makes rows those of a source, unless ctx has ended: they may be the state of long ago, and their term may be over.
+func (s *Scheduler) replace(ctx context.Context, src *source, rows map[string]row, changed []string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if ctx.Err() != nil { // with the lock: nothing is added after dropSources
 		return context.Cause(ctx)
 	}
-	for name := range s.jobs {
-		if _, is := rows[name]; !is && s.sourceOfLocked(name) == src {
-			s.removeLocked(name)
-		}
-	}
-	for name, r := range rows {
-		if r.job == nil {
-			continue
-		}
-		r.job.run.Store(&r.run)
-		if s.jobs[name] != r.job {
-			s.jobs[name] = r.job
+	src.rows = rows
+	for _, name := range changed {
+		if j := rows[name].job; j != nil {
+			s.jobs[name] = j
 			s.changedLocked(name)
+		} else {
+			s.removeLocked(name)
 		}
 	}
 	return nil
@@ -206,11 +224,12 @@ func (s *Scheduler) replace(ctx context.Context, src *source, rows map[string]ro
 // dropSources drops the jobs of sources at the end of a term, when its runs have returned. The next one starts with those that are loaded
 // then.
 func (s *Scheduler) dropSources() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for name := range s.jobs {
-		if s.sourceOfLocked(name) != nil {
+	for _, src := range s.sources() {
+		s.mu.Lock()
+		for name := range src.rows {
 			delete(s.jobs, name)
 		}
+		src.rows = nil
+		s.mu.Unlock()
 	}
 }

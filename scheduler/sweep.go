@@ -48,7 +48,10 @@ func (l *loop) loadAgain(now time.Time) {
 
 // loaded takes over what a load has changed.
 func (l *loop) loaded(src *source, rows map[string]row) {
-	l.sync()
+	if l.sync(maxChanges) {
+		l.inbox.post(func() { l.loaded(src, rows) })
+		return
+	}
 	if e := l.entries[src.Name]; time.Since(e.swept) >= sweepEvery {
 		e.swept = time.Now()
 		l.work.Go(func() { l.sweep(src, rows) }) // ends when the leader stops; lead waits for it
@@ -77,7 +80,7 @@ func (l *loop) sweep(src *source, rows map[string]row) {
 	l.inbox.post(func() {
 		for _, j := range left {
 			if l.entries[j.Name] == nil && !l.drained {
-				l.enter(j)
+				l.enter(j, l.clock.latest)
 			}
 		}
 	})
