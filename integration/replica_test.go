@@ -39,6 +39,7 @@ type settings struct {
 	RunFor   time.Duration // the duration of a run
 	EachTick bool          // the job catches up with all ticks, and queues them
 	Window   time.Duration // of the catch-up; 0: an hour
+	Rows     string        // file with a line for each job of a source; empty: there is no source
 }
 
 // defaults are the default settings of replicas.
@@ -130,6 +131,11 @@ func (r *replica) campaign() error {
 	}
 	if err := jobs.Add(r.job()); err != nil {
 		return err
+	}
+	if r.Rows != "" {
+		if err := jobs.AddSource(scheduler.Source{Name: sourceName, Load: r.load, Every: loadEvery}); err != nil {
+			return err
+		}
 	}
 
 	looking, stopLooking := context.WithCancel(context.Background())

@@ -131,7 +131,7 @@ func (l *loop) promised(taken jobstore.Ballot, promises []jobstore.Promise, err 
 // may have a million jobs.
 func (l *loop) stage() jobstore.Stage {
 	switch {
-	case l.ballot.older > 0:
+	case l.ballot.older != 0:
 		return jobstore.Writing
 	case slices.ContainsFunc(l.sources, (*entry).isUnloaded):
 		return jobstore.Loading
