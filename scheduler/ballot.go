@@ -127,8 +127,8 @@ func (l *loop) promised(taken jobstore.Ballot, promises []jobstore.Promise, err 
 	l.wantFor(unserved, false)
 }
 
-// stage returns whether all jobs are known, and written under the present ballot. It uses a counter, since each poll calls it and a leader
-// may have a million jobs.
+// stage returns whether all jobs are known, and written under the present ballot. It uses a counter, since each poll calls it
+// and a leader may have a million jobs.
 func (l *loop) stage() jobstore.Stage {
 	switch {
 	case l.ballot.older != 0:

@@ -204,8 +204,8 @@ func (s *Scheduler) enter(l *loop) bool {
 	return true
 }
 
-// takeChanges returns at most some of the jobs that were added or removed since the last call, with nil for a removed one, and whether
-// there are more.
+// takeChanges returns so many of the jobs that were added or removed since the last call, with nil for a removed one, and
+// whether there are more.
 func (s *Scheduler) takeChanges(most int) (changed map[string]*job, more bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -11,8 +11,9 @@ import (
 	"time"
 )
 
-// A source is itself a job, whose runs load it. So a load has what every run has: a timeout, retries, a history, hooks, a place on the page,
-// requests from any replica. Its jobs are those of one term: the leader adds them when it has loaded them, and followers have none.
+// A source is itself a job, whose runs load it. So a load has what every run has: a timeout, retries, a history, hooks, a place
+// on the page, requests from any replica. Its jobs are those of one term: the leader adds them when it has loaded them, and
+// followers have none.
 
 const (
 	defaultEvery = time.Minute
@@ -20,15 +21,17 @@ const (
 	maxRefused = 10
 )
 
-// Source is a set of jobs that comes from elsewhere, such as the rows of a table. The leader loads it when its term begins, and again and
-// again. See the part Sources of the package's documentation.
+// Source is a set of jobs that comes from elsewhere, such as the rows of a table. The leader loads it when its term begins, and
+// again and again. See the part Sources of the package's documentation.
 type Source struct {
-	// Name identifies the source on every replica. It is that of a job whose runs are the loads, and which is shown with the others. The
-	// names of the source's jobs begin with it and a slash: the row "acme" of the source "tenants" is the job "tenants/acme".
+	// Name identifies the source on every replica. It is that of a job whose runs are the loads, and which is shown with the
+	// others. The names of the source's jobs begin with it and a slash: the row "acme" of the source "tenants" is the job
+	// "tenants/acme".
 	Name string
-	// Load returns all jobs of the source, in any order. Their names are without that of the source. It may return the same jobs with
-	// other functions: the next attempt of a run calls the Run that was loaded last. It must return soon after its context has ended,
-	// which happens after Every, and when the leader is asked to stop. Like a run that goes on, it holds up the end of the term otherwise.
+	// Load returns all jobs of the source, in any order. Their names are without that of the source. It may return the same
+	// jobs with other functions: the next attempt of a run calls the Run that was loaded last. It must return soon after its
+	// context has ended, which happens after Every, and when the leader is asked to stop. Like a run that goes on, it holds up
+	// the end of the term otherwise.
 	Load func(ctx context.Context) ([]Job, error)
 	// Every is the time between two loads, and also how long one may take: a number of whole seconds; 0 is one minute.
 	Every time.Duration
@@ -41,8 +44,8 @@ type source struct {
 	rows map[string]row // by the names of the jobs, as they were loaded last in this term; guarded by Scheduler.mu
 }
 
-// AddSource adds a source, on every replica. The error names every problem. It wraps [ErrName] if the name is bad or taken, or if a job
-// has a name that begins with it and a slash.
+// AddSource adds a source, on every replica. The error names every problem. It wraps [ErrName] if the name is bad or taken, or
+// if a job has a name that begins with it and a slash.
 func (s *Scheduler) AddSource(src Source) error {
 	_, file, line, _ := runtime.Caller(1)
 	if src.Every == 0 {
@@ -63,8 +66,8 @@ func (s *Scheduler) AddSource(src Source) error {
 }
 
 // Refresh makes the leader load a source now, after a change of its rows. Any replica that has the source may call it. It is
-// [Scheduler.Trigger] of the source's job, so [Scheduler.TriggerAndWait] waits for the load too. The error is [ErrUnknownJob] if this
-// process has no such source. The others are those of Trigger.
+// [Scheduler.Trigger] of the source's job, so [Scheduler.TriggerAndWait] waits for the load too. The error is [ErrUnknownJob]
+// if this process has no such source. The others are those of Trigger.
 func (s *Scheduler) Refresh(ctx context.Context, source string, opts ...ChangeOption) error {
 	if j := s.own(source); j == nil || j.loads == nil {
 		return fmt.Errorf("%w: %q is no source of this process", ErrUnknownJob, source)
@@ -146,8 +149,8 @@ type row struct {
 	run  func(context.Context, Run) error
 }
 
-// readRows returns the rows that a load has returned, by the names of the jobs, and why some are bad. A bad row is as it was before, and a
-// job that has changed in its Run alone stays the same.
+// readRows returns the rows that a load has returned, by the names of the jobs, and why some are bad. A bad row is as it was
+// before, and a job that has changed in its Run alone stays the same.
 func (s *Scheduler) readRows(src *source, before map[string]row, loaded []Job) (rows map[string]row, bad []error) {
 	times := make(map[string]int, len(loaded))
 	for i := range loaded {
@@ -221,8 +224,8 @@ func (s *Scheduler) replace(ctx context.Context, src *source, rows map[string]ro
 	return nil
 }
 
-// dropSources drops the jobs of sources at the end of a term, when its runs have returned. The next one starts with those that are loaded
-// then.
+// dropSources drops the jobs of sources at the end of a term, when its runs have returned. The next one starts with those that
+// are loaded then.
 func (s *Scheduler) dropSources() {
 	for _, src := range s.sources() {
 		s.mu.Lock()

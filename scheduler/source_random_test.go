@@ -41,8 +41,8 @@ func (h *rough) change(tab *table) {
 	}
 }
 
-// Rows come, go, change and come back, loads fail, hang and are slow, clocks are set back, leaders change, nodes restart and lose their
-// data. No tick starts twice. Afterwards the ticks of what is there go on, and nothing else ticks.
+// Rows come, go, change and come back, loads fail, hang and are slow, clocks are set back, leaders change, nodes restart and
+// lose their data. No tick starts twice. Afterwards the ticks of what is there go on, and nothing else ticks.
 func TestPlans_NoTickOfASourceStartsTwice(t *testing.T) {
 	for n := range *setBacks {
 		seed := rand.Uint64()

@@ -45,7 +45,8 @@ func TestSource_BadRows(t *testing.T) {
 	})
 }
 
-// A job that is gone ends its ticks at once, and its run goes on. If it is there again it keeps its past, also under another leader.
+// A job that is gone ends its ticks at once, and its run goes on. If it is there again it keeps its past, also under another
+// leader.
 func TestSource_AJobThatIsGoneAndComesBack(t *testing.T) {
 	withShortLeases(t, 3, func(t *testing.T, c *cluster) {
 		tab := &table{}
@@ -96,8 +97,8 @@ func TestSource_ATermStartsWithoutTheJobsOfTheLastOne(t *testing.T) {
 	})
 }
 
-// The nodes forget a job when it has been gone for a day, whoever leads: one that was removed by the leader before, and one that went
-// while nobody led, whose run is lost. A bad row is not gone.
+// The nodes forget a job when it has been gone for a day, whoever leads: one that was removed by the leader before, and one
+// that went while nobody led, whose run is lost. A bad row is not gone.
 func TestSource_AJobThatIsGoneIsForgottenADayLater(t *testing.T) {
 	inBubble(t, 3, func(t *testing.T, c *cluster) {
 		tab := &table{}

@@ -16,8 +16,8 @@ import (
 	"github.com/redlockfx/redlockfx/scheduler"
 )
 
-// A row goes in the first term of a process, comes back in a term of another one, and goes again a day later. The first process leads
-// again, and keeps what the nodes know of the job for a day from then on.
+// A row goes in the first term of a process, comes back in a term of another one, and goes again a day later. The first process
+// leads again, and keeps what the nodes know of the job for a day from then on.
 func TestSource_AJobThatIsGoneAgainIsKeptForADayAgain(t *testing.T) {
 	inBubble(t, 3, func(t *testing.T, c *cluster) {
 		tab, job := &table{}, every("job", "@hourly", quick)
@@ -145,8 +145,8 @@ func TestSource_AScheduleThatFails(t *testing.T) {
 	})
 }
 
-// A middleware gives up a load that ignores its context. The load returns its rows while the term ends, and none of them ticks in the
-// next term of this process before that has loaded them.
+// A middleware gives up a load that ignores its context. The load returns its rows while the term ends, and none of them ticks
+// in the next term of this process before that has loaded them.
 func TestSource_ALoadThatIsLeftBehind(t *testing.T) {
 	withShortLeases(t, 3, func(t *testing.T, c *cluster) {
 		tab := &table{}

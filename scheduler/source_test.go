@@ -90,8 +90,8 @@ func (c *cluster) ticksBy(job string) (all []string) {
 	return all
 }
 
-// The next leader's first load takes a minute and a half. The ticks that come meanwhile wait for it, as a follower says, and are caught
-// up with. Until then nobody can tell which jobs the leader has, so none can be forgotten.
+// The next leader's first load takes a minute and a half. The ticks that come meanwhile wait for it, as a follower says, and
+// are caught up with. Until then nobody can tell which jobs the leader has, so none can be forgotten.
 func TestSource_TicksWaitForTheFirstLoadOfATerm(t *testing.T) {
 	withShortLeases(t, 3, func(t *testing.T, c *cluster) {
 		tab := &table{}
@@ -137,8 +137,8 @@ func TestSource_TicksWaitForTheFirstLoadOfATerm(t *testing.T) {
 	})
 }
 
-// A load fails in some way. The jobs stay as they are; the hook, the history, the status on any replica and Check say so; the load is
-// tried again with a growing pause.
+// A load fails in some way. The jobs stay as they are; the hook, the history, the status on any replica and Check say so; the
+// load is tried again with a growing pause.
 func TestSource_ALoadThatFails(t *testing.T) {
 	errDown := errors.New("the database is down")
 	for name, test := range map[string]struct {
@@ -194,8 +194,8 @@ func TestSource_ALoadThatFails(t *testing.T) {
 	}
 }
 
-// A load that ignores its context holds up the end of its term as a run does: until the drain timeout no other replica leads, and the
-// one that leads then does not wait for that load.
+// A load that ignores its context holds up the end of its term as a run does: until the drain timeout no other replica leads,
+// and the one that leads then does not wait for that load.
 func TestSource_ALoadThatIgnoresItsContext(t *testing.T) {
 	withShortLeases(t, 3, func(t *testing.T, c *cluster) {
 		tab := &table{}

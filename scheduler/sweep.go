@@ -14,8 +14,8 @@ import (
 	"github.com/redlockfx/redlockfx/internal/jobstore"
 )
 
-// The nodes know jobs that a source does not have any more: some are removed, and some went while nobody led. The leader looks for them
-// when it has loaded the source, and again and again.
+// The nodes know jobs that a source does not have any more: some are removed, and some went while nobody led. The leader looks
+// for them when it has loaded the source, and again and again.
 
 const (
 	sweepEvery   = time.Hour
@@ -24,8 +24,8 @@ const (
 	keepGone = 24 * time.Hour
 )
 
-// isUnloaded reports whether the entry is that of a source that has not been loaded in this term. Until then nobody can tell which jobs
-// the leader has.
+// isUnloaded reports whether the entry is that of a source that has not been loaded in this term. Until then nobody can tell
+// which jobs the leader has.
 func (e *entry) isUnloaded() bool { return e.job.loads != nil && e.swept.IsZero() }
 
 // firstLoad returns a trigger with which a source is loaded at once.
@@ -58,8 +58,8 @@ func (l *loop) loaded(src *source, rows map[string]row) {
 	}
 }
 
-// sweep removes the jobs that earlier leaders had and the source does not have, and makes the nodes forget those that were removed a day
-// ago. What it does not get to, the next sweep does.
+// sweep removes the jobs that earlier leaders had and the source does not have, and makes the nodes forget those that were
+// removed a day ago. What it does not get to, the next sweep does.
 func (l *loop) sweep(src *source, rows map[string]row) {
 	ctx, cancel := context.WithTimeout(l.stopping, sweepTimeout)
 	defer cancel()
@@ -86,8 +86,8 @@ func (l *loop) sweep(src *source, rows map[string]row) {
 	})
 }
 
-// stored yields what the nodes know of a source's jobs, and the time by their clocks. It skips what cannot be read, and ends early if too
-// few nodes answer.
+// stored yields what the nodes know of a source's jobs, and the time by their clocks. It skips what cannot be read, and ends
+// early if too few nodes answer.
 func (s *Scheduler) stored(ctx context.Context, src *source) iter.Seq2[*jobstore.View, time.Time] {
 	return func(yield func(*jobstore.View, time.Time) bool) {
 		prefix := src.Name + "/"

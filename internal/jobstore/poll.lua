@@ -1,7 +1,7 @@
 -- poll: returns whether the server still serves a leader, and what people want of its jobs
 -- KEYS     ..., names, hash of requests
--- ARGV     ..., ballot; 1 if the leader has written all of its jobs under it, 2 if all but those of sources, else 0; then fields of requests, each with the ID of one
---          to delete, or with one to keep
+-- ARGV     ..., ballot; 1 if the leader has written all of its jobs under it, 2 if all but those of sources, else 0; then fields
+--          of requests, each with the ID of one to delete, or with one to keep
 -- returns  h, header, and c and twice the number of requests, with the field and the text of each
 --          or r, header: a larger ballot was promised; u: the server may have lost its state, or has lost the names; s: it serves
 --          only a larger ballot; each with the number of µs since the start of the incarnation
