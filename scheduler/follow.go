@@ -38,6 +38,7 @@ func (s *Scheduler) recallFrom(ctx context.Context) {
 	for name := range s.jobs {
 		names = append(names, name)
 	}
+	sources := slices.Clone(s.sources)
 	s.mu.Unlock()
 	slices.Sort(names)
 	names = names[:min(len(names), maxFollowed)]
@@ -56,7 +57,7 @@ func (s *Scheduler) recallFrom(ctx context.Context) {
 		}
 	}
 	n := len(names)
-	for _, src := range s.sources() { // a process has their jobs only while it leads
+	for _, src := range sources { // a process has their jobs only while it leads
 		for v, now := range s.stored(ctx, src) {
 			if n++; n > maxFollowed {
 				break

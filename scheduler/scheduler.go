@@ -32,6 +32,7 @@ type Scheduler struct {
 
 	mu       sync.Mutex // guards the fields below
 	jobs     map[string]*job
+	sources  []*source                        // that were added
 	changes  map[string]bool                  // jobs added or removed since the last takeChanges
 	loop     *loop                            // of the newest term
 	seen     map[string]seen                  // what this process last knew of its jobs on the nodes
@@ -145,6 +146,9 @@ func (s *Scheduler) add(jobs []*job, problems []error) error {
 		return errors.Join(problems...)
 	}
 	for name, j := range added {
+		if j.loads != nil {
+			s.sources = append(s.sources, j.loads)
+		}
 		s.jobs[name] = j
 		s.changedLocked(name)
 	}

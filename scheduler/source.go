@@ -40,8 +40,9 @@ type Source struct {
 // source is a Source that was added.
 type source struct {
 	Source
-	busy chan struct{}  // full while Load is called
-	rows map[string]row // by the names of the jobs, as they were loaded last in this term; guarded by Scheduler.mu
+	prefix string         // of the names of its jobs
+	busy   chan struct{}  // full while Load is called
+	rows   map[string]row // by the names of the jobs, as they were loaded last in this term; guarded by Scheduler.mu
 }
 
 // AddSource adds a source, on every replica. The error names every problem. It wraps [ErrName] if the name is bad or taken, or
@@ -51,7 +52,7 @@ func (s *Scheduler) AddSource(src Source) error {
 	if src.Every == 0 {
 		src.Every = defaultEvery
 	}
-	added := &source{Source: src, busy: make(chan struct{}, 1)}
+	added := &source{Source: src, prefix: src.Name + "/", busy: make(chan struct{}, 1)}
 	j, err := s.newJob(Job{
 		Name: src.Name, Spec: "@every " + src.Every.String(), Run: func(ctx context.Context, _ Run) error { return s.load(ctx, added) },
 		Timeout: src.Every, Retry: Retry{Times: maxRetries},
@@ -77,9 +78,9 @@ func (s *Scheduler) Refresh(ctx context.Context, source string, opts ...ChangeOp
 
 // sourceOfLocked returns the source whose jobs have such names, or nil. The caller holds mu.
 func (s *Scheduler) sourceOfLocked(job string) *source {
-	for i := range job {
-		if job[i] == '/' && s.jobs[job[:i]] != nil && s.jobs[job[:i]].loads != nil {
-			return s.jobs[job[:i]].loads
+	for _, src := range s.sources {
+		if strings.HasPrefix(job, src.prefix) {
+			return src
 		}
 	}
 	return nil
@@ -98,7 +99,7 @@ func (s *Scheduler) checkSourceLocked(j *job) error {
 		return fmt.Errorf("%w: %q, added at %s, could be a row of the source %q", ErrName, j.Name, j.where, src.Name)
 	}
 	for name, other := range s.jobs {
-		if j.loads != nil && strings.HasPrefix(name, j.Name+"/") {
+		if j.loads != nil && strings.HasPrefix(name, j.loads.prefix) {
 			return fmt.Errorf("%w: %q, added at %s, could be a row of the source %q, added at %s", ErrName, name, other.where, j.Name, j.where)
 		}
 	}
@@ -159,7 +160,7 @@ func (s *Scheduler) readRows(src *source, before map[string]row, loaded []Job) (
 	rows = make(map[string]row, len(times))
 	for _, of := range loaded {
 		base := of.Name
-		of.Name = src.Name + "/" + base
+		of.Name = src.prefix + base
 		if _, is := rows[of.Name]; is { // the other rows of that name
 			continue
 		}
@@ -227,12 +228,12 @@ func (s *Scheduler) replace(ctx context.Context, src *source, rows map[string]ro
 // dropSources drops the jobs of sources at the end of a term, when its runs have returned. The next one starts with those that
 // are loaded then.
 func (s *Scheduler) dropSources() {
-	for _, src := range s.sources() {
-		s.mu.Lock()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, src := range s.sources {
 		for name := range src.rows {
 			delete(s.jobs, name)
 		}
 		src.rows = nil
-		s.mu.Unlock()
 	}
 }

@@ -90,32 +90,19 @@ func (l *loop) sweep(src *source, rows map[string]row) {
 // early if too few nodes answer.
 func (s *Scheduler) stored(ctx context.Context, src *source) iter.Seq2[*jobstore.View, time.Time] {
 	return func(yield func(*jobstore.View, time.Time) bool) {
-		prefix := src.Name + "/"
-		for after := prefix; after != ""; {
+		for after := src.prefix; after != ""; {
 			page, err := s.store.Page(ctx, after, jobstore.MaxJobs)
 			if err != nil {
 				return
 			}
 			for _, v := range page.Views() {
-				if !strings.HasPrefix(v.Job, prefix) || v.Err == nil && !yield(&v, page.Now) {
+				if !strings.HasPrefix(v.Job, src.prefix) || v.Err == nil && !yield(&v, page.Now) {
 					return
 				}
 			}
 			after = page.Next
 		}
 	}
-}
-
-// sources returns the sources of this process.
-func (s *Scheduler) sources() (all []*source) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, j := range s.jobs {
-		if j.loads != nil {
-			all = append(all, j.loads)
-		}
-	}
-	return all
 }
 
 // whyUnloaded returns which source cannot be loaded, or has bad rows.
