@@ -25,7 +25,8 @@ func TestPoll_ANodeThatMissedTheRewriteGetsTheJobAgain(t *testing.T) {
 		c.SleepTo(20 * time.Second)
 		var lost atomic.Int64
 		c.Wipe(0)
-		c.Node(0).ZAdd("{redlock}:names:x", 0, "other") // without any name, it would ask for a new ballot and so for all jobs
+		_, err := c.Node(0).ZAdd("{redlock}:names:x", 0, "other") // without any name, it would ask for a new ballot and so for all jobs
+		c.must(err)
 		c.SetPreHook(0, func(p *server.Peer, command string, args ...string) bool {
 			if isAbout("job", command, args) && c.At(now()) < time.Minute {
 				lost.Add(1)
