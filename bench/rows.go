@@ -92,7 +92,14 @@ var allRows = []row{
 		"100,000 jobs, until each of 1,000 of every second has run, s": atMost(3), // including up to a second until its next tick
 		"jobs of every second, longest gap ms":                         atMost(100),
 	}},
-	{"source", (*bench).source, nil},
+	{"source", (*bench).source, map[string]limit{
+		"100,000 rows, until a majority has them stored, s":     atMost(6),
+		"a tick beside the first load, latest, ms":              atMost(500),
+		"a row of the leader, KiB":                              atMost(3.6),
+		"a load of 100,000 rows, p50 ms":                        atMost(600),
+		"one row of 100,000 changed, Refresh to stored, p50 ms": atMost(800),
+		"a tick beside further loads, latest, ms":               atMost(150),
+	}},
 	{"restart", (*bench).restart, map[string]limit{
 		"one node of three, 10,000 jobs, longest gap ms":  atMost(100),
 		"one node of three, 100,000 jobs, longest gap ms": atMost(100),

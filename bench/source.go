@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/redlockfx/redlockfx/election"
 	"github.com/redlockfx/redlockfx/scheduler"
 )
 
@@ -19,9 +20,10 @@ const (
 func (b *bench) source(ctx context.Context) {
 	n := b.divided(sourceRows)
 	var latest atomic.Int64 // ns from a tick to its run
+	terms := make(chan *election.Term, 1)
 	s := newService(b.lockers(ctx, 1)[0], setup{name: nextName(), count: 1, specs: []string{everySecond}, run: func(run scheduler.Run) {
 		latest.Store(max(latest.Load(), int64(time.Since(run.Tick))))
-	}})
+	}, elected: func(t *election.Term) { offer(terms, t) }})
 	before := heap()
 	specs := distantSpecs()
 	var changed atomic.Int64 // how many rows have another spec
@@ -35,8 +37,8 @@ func (b *bench) source(ctx context.Context) {
 		}
 		return rows, nil
 	}}))
-	start := time.Now()
 	s.during(ctx, func() {
+		start := must(receive(ctx, terms)).Since()
 		s.count = n + 2 // with the source
 		known := s.known(ctx, b.admins, nodes/2+1)
 		b.report.figure("100,000 rows, until a majority has them stored, s", known.Sub(start).Seconds())
