@@ -26,7 +26,7 @@ func (l *Locker) Acquire(ctx context.Context, name string, opts ...AcquireOption
 	if len(found) > 0 {
 		return nil, errors.Join(found...)
 	}
-	if err := l.heldByCaller(ctx, name); err != nil {
+	if err := l.heldByCaller(ctx, name, value{}); err != nil {
 		return nil, err
 	}
 	ticket, err := l.queues.enter(ctx, l.open, name)
@@ -51,7 +51,7 @@ func (l *Locker) TryAcquire(ctx context.Context, name string, opts ...AcquireOpt
 	if len(found) > 0 {
 		return nil, errors.Join(found...)
 	}
-	if err := l.heldByCaller(ctx, name); err != nil {
+	if err := l.heldByCaller(ctx, name, value{}); err != nil {
 		return nil, err
 	}
 	v := value{contender: newContenderID(), attempt: 1, text: r.text}
@@ -64,11 +64,12 @@ func (s *Lease) inside(ctx context.Context) context.Context {
 	return caller.With(ctx, "the work under the lock", s.Name(), s)
 }
 
-// heldByCaller returns an error if the caller works under a lease of the lock.
-func (l *Locker) heldByCaller(ctx context.Context, name string) error {
+// heldByCaller returns an error if the caller works under a lease of the lock: one of this Locker, or the one that holder is, as
+// the nodes say.
+func (l *Locker) heldByCaller(ctx context.Context, name string, holder value) error {
 	err := caller.Where(ctx, func(owner any) bool {
 		s, ok := owner.(*Lease)
-		return ok && s.locker == l && s.Name() == name && s.Valid()
+		return ok && s.Name() == name && (s.locker == l || s.grant.value == holder.String()) && s.Valid()
 	})
 	if err == nil {
 		return nil

@@ -177,6 +177,8 @@ func TestAcquire_UnderItsOwnLeaseIsAnError(t *testing.T) {
 			}
 			_, unrelated := l.TryAcquire(t.Context(), "x")
 			want.Text(t, unrelated, "this very process, for another")
+			_, waited := other.Acquire(ctx, "x")
+			want.Text(t, waited, "held by this call")
 			_, elsewhere := other.TryAcquire(ctx, "x")
 			want.Err(t, elsewhere, redlock.ErrHeld)
 			if strings.Contains(elsewhere.Error(), "this very process") {

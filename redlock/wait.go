@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/redlockfx/redlockfx/internal/caller"
 	"github.com/redlockfx/redlockfx/internal/quorum"
 	"github.com/redlockfx/redlockfx/internal/retry"
 )
@@ -74,7 +75,10 @@ func (w *wait) acquire(ctx context.Context) (*Lease, error) {
 	for {
 		began := time.Now()
 		lease, err := w.attempt(ctx)
-		if err == nil || isHopeless(err, w.locker.size) {
+		if err != nil {
+			err = cmp.Or(w.locker.heldByCaller(ctx, w.name, w.holder), err) // a lease of another Locker on the same nodes
+		}
+		if err == nil || isHopeless(err, w.locker.size) || errors.Is(err, caller.ErrSelf) {
 			w.reportLast(began, lease, err)
 			return lease, err
 		}
