@@ -49,13 +49,14 @@ func (e *Elector) Check() error {
 //   - work outlives its lease ([ErrUndrained]);
 //   - a hook, the logger or the panic handler has held up Run, or the ticks of jobs, for longer than the TTL;
 //   - the Locker is closed, so this process can never lead again;
-//   - for a minute, this process has led while its Scheduler was shut down, or has not started a tick for no known reason.
+//   - for a minute, this process has led while its Scheduler was shut down, while a hook or the logger has held up a run, or has
+//     not started a tick for no known reason.
 //
 // With these a restart does not help. They have lasted for a minute:
 //   - this process leads, and too few nodes serve its Scheduler;
 //   - nobody can lead, because the clocks of the nodes differ too much or were stepped;
 //   - this process leads, and cannot load a source of jobs, or refuses rows of it;
-//   - somebody else has led for some minutes, and does not have jobs that this process has.
+//   - somebody else has led for some minutes, and does not have jobs of this process, or does not start their ticks.
 //
 // Run logs each of them when it has found it, and every hour while it lasts.
 func (e *Elector) Problems() []Problem {

@@ -97,7 +97,9 @@ func (s *Scheduler) pollPause(ctx context.Context, job string, n int) error {
 		return err
 	}
 	if l := s.newestLoop(); l != nil {
-		return l.runner.heldUp(job, s.elector.Settings().TTL)
+		if held := l.runner.heldUp(job); held != nil {
+			return held.Err
+		}
 	}
 	return nil
 }

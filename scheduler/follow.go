@@ -25,7 +25,7 @@ func (s *Scheduler) follow(ctx context.Context) {
 		if !s.elector.IsLeader() {
 			s.recallFrom(ctx)
 		} else {
-			s.noteLacked(ctx, nil, 0)
+			s.noteLacked(ctx, nil, nil, 0)
 		}
 	}
 }
@@ -43,6 +43,7 @@ func (s *Scheduler) recallFrom(ctx context.Context) {
 	slices.Sort(names)
 	names = names[:min(len(names), maxFollowed)]
 	stored := make(map[string]bool, len(names)) // by the leader
+	var late []string
 	for some := range slices.Chunk(names, jobstore.MaxJobs) {
 		views, now, err := s.store.Views(ctx, some...)
 		if err != nil {
@@ -53,6 +54,9 @@ func (s *Scheduler) recallFrom(ctx context.Context) {
 			stored[v.Job] = v.Err != nil || !v.Left && !v.State.Removed
 			if v.Err == nil {
 				s.see(v, now)
+			}
+			if stored[v.Job] && v.Job != jobstore.AllJobs && s.statusOf(v, "somebody", now.Add(-overdueAfter)).isIgnored {
+				late = append(late, v.Job)
 			}
 		}
 	}
@@ -66,7 +70,7 @@ func (s *Scheduler) recallFrom(ctx context.Context) {
 		}
 	}
 	lacked := slices.DeleteFunc(slices.Clone(names), func(name string) bool { return stored[name] || name == jobstore.AllJobs })
-	s.noteLacked(ctx, lacked, len(names)-1)
+	s.noteLacked(ctx, lacked, late, len(names)-1)
 }
 
 // seen is what the nodes knew of a job.

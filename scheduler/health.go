@@ -22,7 +22,7 @@ const (
 )
 
 // problems returns why jobs of this process do not run: see [inside.Partner].
-func (s *Scheduler) problems() []inside.Trouble {
+func (s *Scheduler) problems() (all []inside.Trouble) {
 	term, leads := s.elector.Term()
 	s.mu.Lock()
 	l, closed, lacked := s.loop, s.closed, s.lacked
@@ -42,11 +42,13 @@ func (s *Scheduler) problems() []inside.Trouble {
 		}
 		return []inside.Trouble{{Err: err, Since: latest(closed, term.Since())}}
 	case isOurs:
-		if t := l.idle.Load(); t != nil {
-			return []inside.Trouble{*t}
+		for _, t := range []*inside.Trouble{l.idle.Load(), l.runner.heldUp("")} {
+			if t != nil {
+				all = append(all, *t)
+			}
 		}
 	}
-	return nil
+	return all
 }
 
 // noteIdle notes why the leader starts nothing, or no longer why, and returns when to look again at the latest.
@@ -104,15 +106,22 @@ func (l *loop) findOverdue(by time.Time) (err error) {
 		n, len(l.entries)-1, first, election.ErrRestart)
 }
 
-// noteLacked notes the jobs of this process that the leader does not have.
-func (s *Scheduler) noteLacked(ctx context.Context, names []string, of int) {
+// noteLacked notes the jobs of this process that the leader does not have, or else those whose ticks it does not start.
+func (s *Scheduler) noteLacked(ctx context.Context, lacked, late []string, of int) {
 	var err error
+	what, names := "have", lacked
+	if len(lacked) == 0 {
+		what, names = "start the ticks of", late
+	}
 	if len(names) > 0 {
 		leader, problem := s.elector.Leader(ctx)
 		if problem == nil && leader.ID != s.elector.Identity() {
-			err = fmt.Errorf("scheduler: %s leads, and does not have %d of the %d jobs of this process, so they do not run: %s: "+
+			err = fmt.Errorf("scheduler: %s leads, and does not %s %d of the %d jobs of this process, so they do not run: %s: "+
 				"give all replicas the same jobs, and other services an election of another name",
-				leader.ID, len(names), of, firstOf(names))
+				leader.ID, what, len(names), of, firstOf(names))
+			if len(lacked) == 0 {
+				err = fmt.Errorf("%w; or see what Elector.Check says there", err)
+			}
 		}
 	}
 	s.mu.Lock()

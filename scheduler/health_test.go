@@ -3,6 +3,7 @@ package scheduler_test
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -28,15 +29,19 @@ func (c *cluster) breakJobs() {
 // Each case is a state of a and b in which jobs of a do not run, and that does not end by itself.
 func TestProblems(t *testing.T) {
 	for name, test := range map[string]struct {
+		hooks   scheduler.Hooks // of a
 		begin   func(t *testing.T, c *cluster, a, b *replica)
 		says    string
 		restart bool
+		inJobs  bool                                          // Jobs says it of a job that does not tick
 		end     func(t *testing.T, c *cluster, a, b *replica) // nil: only a restart ends it
 	}{
 		"it leads and is shut down": {begin: func(t *testing.T, c *cluster, a, _ *replica) {
+			a.add(a.job("other", "*/10 * * * * *", quick))
 			a.takesOver()
+			time.Sleep(time.Minute)
 			c.must(a.Shutdown(t.Context()))
-		}, says: "shut down, and this process leads, so no job ticks anywhere", restart: true},
+		}, says: "shut down, and this process leads, so no job ticks anywhere", restart: true, inJobs: true},
 
 		"Shutdown waits for a run": {begin: func(_ *testing.T, c *cluster, a, _ *replica) {
 			a.add(a.job("other", "*/10 * * * * *", lasting(time.Hour)))
@@ -49,7 +54,7 @@ func TestProblems(t *testing.T) {
 				_ = a.Shutdown(ctx)
 			}()
 			c.T.Cleanup(func() { cancel(); <-shut })
-		}, says: "while Shutdown waits for other@"},
+		}, says: "while Shutdown waits for other@", inJobs: true},
 
 		"it never gets a ballot": {begin: func(_ *testing.T, c *cluster, a, _ *replica) {
 			c.breakJobs()
@@ -76,7 +81,34 @@ func TestProblems(t *testing.T) {
 			a.takesOver()
 			time.Sleep(20 * time.Second)
 			a.ForgetWakes()
-		}, says: `1 of 2 jobs have ticks that have not begun, and nothing explains that, such as "other"`, restart: true},
+		}, says: `1 of 2 jobs have ticks that have not begun, and nothing explains that, such as "other"`, restart: true, inJobs: true},
+
+		"a hook holds up a run": {hooks: scheduler.Hooks{Started: func(scheduler.Run) { time.Sleep(2 * time.Hour) }},
+			begin: func(_ *testing.T, _ *cluster, a, _ *replica) {
+				a.add(a.job("other", "*/10 * * * * *", quick))
+				a.takesOver()
+			}, says: "scheduler: a hook or the logger has held up other@", restart: true},
+
+		"a hook holds up the end of a run": {hooks: scheduler.Hooks{Overrun: func(scheduler.Run) { time.Sleep(2 * time.Hour) }},
+			begin: func(_ *testing.T, _ *cluster, a, _ *replica) {
+				j := a.job("other", "*/10 * * * * *", lasting(5*time.Second))
+				j.Timeout = time.Second
+				a.add(j)
+				a.takesOver()
+			}, says: "scheduler: a hook or the logger has held up other@", restart: true},
+
+		"the leader has no jobs, and one before it had them": {begin: func(t *testing.T, c *cluster, a, b *replica) {
+			a.add(a.job("other", "*/10 * * * * *", quick))
+			a.takesOver()
+			time.Sleep(time.Minute)
+			a.leaves()
+			b.takesOver()
+			a.campaign()
+		}, says: "b leads, and does not start the ticks of 1 of the 2 jobs of this process, so they do not run: other",
+			inJobs: true, end: func(_ *testing.T, _ *cluster, _, b *replica) {
+				b.add(b.job("invoices", "0 2 * * *", quick), b.job("other", "*/10 * * * * *", quick))
+				time.Sleep(6 * time.Minute)
+			}},
 
 		"the leader is another service": {begin: func(_ *testing.T, _ *cluster, a, b *replica) {
 			b.add(b.job("another", "@yearly", quick))
@@ -92,7 +124,7 @@ func TestProblems(t *testing.T) {
 			inBubbleOf(t, 3, time.Minute, func(t *testing.T, c *cluster) {
 				core, logs := observer.New(zap.InfoLevel)
 				c.opts = []election.Option{election.WithLogger(zap.New(core))}
-				a, b := c.idle("a"), c.idle("b")
+				a, b := c.idle("a", scheduler.WithHooks(test.hooks)), c.idle("b")
 				a.add(a.job("invoices", "0 2 * * *", quick))
 				test.begin(t, c, a, b)
 				time.Sleep(30 * time.Second)
@@ -106,6 +138,12 @@ func TestProblems(t *testing.T) {
 				told := logs.FilterMessage(problemLine).FilterField(zap.String("candidate", "a"))
 				if told.Len() != 1 || !strings.Contains(told.All()[0].ContextMap()["error"].(string), test.says) {
 					t.Errorf("in a quarter of an hour: %v", told.All())
+				}
+				jobs, unread := a.Jobs(t.Context())
+				if inJobs := slices.ContainsFunc(jobs, func(s scheduler.Status) bool {
+					return err != nil && s.Reason == err.Error()
+				}); inJobs != test.inJobs {
+					t.Errorf("Jobs says the same: %v, %v", inJobs, unread)
 				}
 				if test.end == nil {
 					time.Sleep(time.Hour)
@@ -145,9 +183,12 @@ func TestProblems_AreNotWhatMustBeWaitedFor(t *testing.T) {
 			inBubble(t, 3, func(t *testing.T, c *cluster) {
 				c.opts = []election.Option{election.WithDrainTimeout(time.Hour)}
 				a := c.leader("a")
-				j := a.job("job", "* * * * *", lasting(30*time.Minute))
-				change(&j)
-				a.add(j)
+				b := c.replica("b")
+				for _, r := range []*replica{a, b} {
+					j := r.job("job", "* * * * *", lasting(30*time.Minute))
+					change(&j)
+					r.add(j)
+				}
 				time.Sleep(90 * time.Second)
 				switch name {
 				case "pause":
@@ -160,6 +201,9 @@ func TestProblems_AreNotWhatMustBeWaitedFor(t *testing.T) {
 				for range 20 {
 					time.Sleep(time.Minute)
 					want.NoError(t, a.elector.Check())
+					if name != "drain" { // b does not know that a drains
+						want.NoError(t, b.elector.Check())
+					}
 				}
 			})
 		})

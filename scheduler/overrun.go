@@ -25,10 +25,12 @@ func (timeoutError) Unwrap() error { return context.DeadlineExceeded }
 // Nothing can end such a run from outside.
 func (r *runner) watch(ctx context.Context, a *active) (end func()) {
 	return after(ctx, a.job.Timeout-a.took+returnTime, func(ctx context.Context) {
-		r.hooks.overrun(a.Run)
+		a.tell(func() { r.hooks.overrun(a.Run) })
 		for pause := time.Minute; ctx.Err() == nil; pause = min(2*pause, time.Hour) {
-			r.log.Warn("a run has not returned after its timeout, and is under way until it returns or this process restarts",
-				append(a.fields(nil), zap.Duration("timeout", a.job.Timeout))...)
+			a.tell(func() {
+				r.log.Warn("a run has not returned after its timeout, and is under way until it returns or this process restarts",
+					append(a.fields(nil), zap.Duration("timeout", a.job.Timeout))...)
+			})
 			_ = retry.Sleep(ctx, pause) // the loop checks ctx
 		}
 	})

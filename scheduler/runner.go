@@ -12,6 +12,7 @@ import (
 
 	"github.com/redlockfx/redlockfx/election"
 	"github.com/redlockfx/redlockfx/internal/caller"
+	"github.com/redlockfx/redlockfx/internal/inside"
 	"github.com/redlockfx/redlockfx/internal/jobmachine"
 )
 
@@ -43,14 +44,15 @@ type active struct {
 	since  time.Time     // when the run begins
 	cancel context.CancelCauseFunc
 
-	telling atomic.Pointer[time.Time] // since when its goroutine is in a hook or the logger; nil: it is not
+	telling atomic.Pointer[time.Time] // since when a hook or the logger holds it up; nil: none does
 }
 
-// tell calls a hook or the logger on the run's goroutine.
+// tell calls a hook or the logger. The run ends only after that has returned.
 func (a *active) tell(fn func()) {
 	now := time.Now()
-	a.telling.Store(&now)
-	defer a.telling.Store(nil)
+	if a.telling.CompareAndSwap(nil, &now) { // else watch tells something at the same time
+		defer a.telling.Store(nil)
+	}
 	fn()
 }
 
@@ -104,16 +106,23 @@ func (r *runner) notFromInside(ctx context.Context, job string) error {
 	})
 }
 
-// heldUp returns an error if a hook or the logger has held up a run of the job for longer than most.
-func (r *runner) heldUp(job string, most time.Duration) error {
+// heldUp returns the run that a hook or the logger has held up for the longest: of that job, or of any if job is "". It returns nil
+// if none was held up for longer than the TTL.
+func (r *runner) heldUp(job string) (longest *inside.Trouble) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, a := range r.runs {
-		if since := a.telling.Load(); since != nil && a.Job == job && time.Since(*since) > most {
-			return fmt.Errorf("scheduler: a hook or the logger has held up %s for %v", a.Key(), time.Since(*since).Round(time.Millisecond))
+		since := a.telling.Load()
+		if since == nil || job != "" && a.Job != job || time.Since(*since) <= r.elector.Settings().TTL {
+			continue
+		}
+		if longest == nil || since.Before(longest.Since) {
+			err := fmt.Errorf("scheduler: a hook or the logger has held up %s for %v: %w", a.Key(),
+				time.Since(*since).Round(time.Millisecond), election.ErrRestart)
+			longest = &inside.Trouble{Err: err, Since: *since}
 		}
 	}
-	return nil
+	return longest
 }
 
 func (r *runner) count() int {

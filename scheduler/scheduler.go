@@ -120,6 +120,9 @@ func (s *Scheduler) newJob(of Job, where string) (*job, error) {
 	for _, wrap := range slices.Backward(s.middleware) {
 		j.call = wrap(j.call)
 	}
+	if j.call == nil && err == nil {
+		err = fmt.Errorf("scheduler: job %q at %s: a middleware has returned nil", j.Name, where)
+	}
 	return j, err
 }
 

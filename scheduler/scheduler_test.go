@@ -41,6 +41,14 @@ func TestNew_RefusesNil(t *testing.T) {
 	})
 }
 
+func TestAdd_RefusesAMiddlewareThatReturnsNil(t *testing.T) {
+	inBubble(t, 1, func(t *testing.T, c *cluster) {
+		type work = func(context.Context, scheduler.Run) error
+		r := c.idle("a", scheduler.WithMiddleware(func(work) work { return nil }))
+		want.Text(t, r.Add(r.job("job", "@hourly", quick)), `job "job"`, "a middleware has returned nil")
+	})
+}
+
 // Two Schedulers in one term would take each other's runs for those of an earlier leader.
 func TestNew_RefusesASecondSchedulerOfAnElector(t *testing.T) {
 	inBubble(t, 1, func(t *testing.T, c *cluster) {

@@ -43,6 +43,8 @@ type Status struct {
 	Removed      bool      // the leader had the job and does not have it any more: it has no ticks until it is added again
 	Unowned      bool      // the newest leader has stored all of its jobs, and not this one: it does not have it
 	DataLost     time.Time // when a leader found that a majority of nodes had lost the job; zero: never
+
+	isIgnored bool // a tick has not begun, and nothing that the nodes say explains that
 }
 
 // Status returns the newest that the nodes say of one job. This process need not lead. The error is [ErrUnknownJob] if no leader
@@ -229,6 +231,11 @@ func (s *Scheduler) statusOf(v *jobstore.View, leader string, now time.Time) Sta
 		st.Reason, st.ReasonTick = st.Last.Err, st.Last.Tick
 	}
 	st.due(v, own, now)
+	if st.isIgnored {
+		if problems := s.elector.Problems(); len(problems) > 0 {
+			st.Reason = problems[0].Err.Error()
+		}
+	}
 	return st
 }
 
@@ -314,6 +321,7 @@ func (st *Status) due(v *jobstore.View, own *job, now time.Time) {
 	case v.State.Waits != "":
 		st.Reason = v.State.Waits
 	default:
-		st.Reason = st.Leader + " leads, has the job, and has not started it: it finds no quorum for its writes, or lacks a right"
+		st.Reason = st.Leader + " leads, and has not started it: Elector.Check and the log say why there"
+		st.isIgnored = true
 	}
 }
