@@ -2,6 +2,7 @@ package election_test
 
 import (
 	"context"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -211,5 +212,31 @@ func TestShutdown_BeforeRunIsNotLost(t *testing.T) {
 		defer cancel()
 		want.Err(t, a.Run(ctx), election.ErrStopped)
 		a.run().leads()
+	})
+}
+
+// A context of a callback counts as its own until its term is over. Whoever keeps it for longer calls as anybody else does.
+func TestShutdown_WaitsAlthoughTheContextIsOfAnEarlierTerm(t *testing.T) {
+	inBubble(t, 3, func(t *testing.T, c *cluster) {
+		var kept []context.Context
+		a := c.candidate("a", election.OnLeader(func(ctx context.Context) { kept = append(kept, context.WithoutCancel(ctx)) })).run()
+		first := a.leads()
+		synctest.Wait()
+		first.Resign(nil)
+		time.Sleep(2 * ttl)
+		a.leads()
+		synctest.Wait()
+		want.NoError(t, a.Shutdown(kept[0]))
+		if state := a.State(); state != election.StateStopped {
+			t.Errorf("it has not waited for Run: %s", state)
+		}
+		for _, ctx := range slices.Clone(kept) { // Run is allowed, too
+			ended := make(chan error)
+			ctx, stop := context.WithCancel(ctx)
+			go func() { ended <- a.Run(ctx) }()
+			a.leads()
+			stop()
+			want.NoError(t, <-ended)
+		}
 	})
 }
