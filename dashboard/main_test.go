@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -35,6 +36,7 @@ type service struct {
 	leader   *redlocktest.Replica
 	follower *redlocktest.Replica
 	page     http.Handler
+	hangs    atomic.Bool // the hooks do not return
 }
 
 // serve runs the jobs for a minute and a half before the test, which starts half a minute after a full minute.
@@ -42,8 +44,14 @@ func serve(t *testing.T, test func(t *testing.T, s *service), opts ...dashboard.
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		nodes := redlocktest.New(t, 3, redlock.WithTTL(ttl))
+		s := &service{t: t, nodes: nodes}
 		terms := election.WithHooks(termlog.Hooks())
-		s := &service{t: t, nodes: nodes, leader: nodes.Replica(terms), follower: nodes.Replica(terms)}
+		hung := election.WithHooks(election.Hooks{Renewed: func(*election.Term, int, time.Duration, error) {
+			for s.hangs.Load() {
+				time.Sleep(time.Second)
+			}
+		}})
+		s.leader, s.follower = nodes.Replica(terms, hung), nodes.Replica(terms, hung)
 		for _, r := range []*redlocktest.Replica{s.leader, s.follower} {
 			want.NoError(t, r.Scheduler.Add(jobs()...))
 		}
