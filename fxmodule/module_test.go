@@ -249,6 +249,10 @@ func TestModule_RefusesWhatCannotWork(t *testing.T) {
 			fx.Options(redlockfx.Module, fx.Supply(config), redlockfx.Options(func() []scheduler.Option { return []scheduler.Option{nil} })),
 			[]string{"scheduler: option", "is nil"},
 		},
+		"nil group option": {
+			fx.Options(redlockfx.Module, fx.Supply(config), redlockfx.OnLeader(func(context.Context) {}, nil)),
+			[]string{"OnLeader at", "option 1 of 1 is nil"},
+		},
 		"nil client": {
 			fx.Options(redlockfx.Module, fx.Supply(redlockfx.Config{Name: "x"}), redlockfx.Node(func() redis.UniversalClient { return nil })),
 			[]string{"node 1 of 1 is nil"},

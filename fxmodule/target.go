@@ -23,7 +23,10 @@ var nameRule = regexp.MustCompile(`^[A-Za-z0-9_-]{0,64}$`)
 
 func newTarget(opts ...GroupOption) (target, error) {
 	var t target
-	for _, opt := range opts {
+	for i, opt := range opts {
+		if opt == nil {
+			return t, fmt.Errorf("redlockfx: option %d of %d is nil", i+1, len(opts))
+		}
 		opt(&t)
 	}
 	if !nameRule.MatchString(t.name) {

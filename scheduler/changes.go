@@ -48,7 +48,10 @@ func Until(t time.Time) ChangeOption { return func(c *change) { c.until = &t } }
 // origin checks the options, and returns what is stored.
 func (s *Scheduler) origin(r jobstore.Request, opts []ChangeOption) (o jobstore.Origin, err error) {
 	var c change
-	for _, opt := range opts {
+	for i, opt := range opts {
+		if opt == nil {
+			return o, fmt.Errorf("scheduler: option %d of %d is nil", i+1, len(opts))
+		}
 		opt(&c)
 	}
 	o.From = s.elector.Identity()

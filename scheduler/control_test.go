@@ -145,6 +145,7 @@ func TestControl_RefusesBadInput(t *testing.T) {
 		for what, change := range changes {
 			for says, opts := range map[string]options{
 				`who "a\nb" must not`: {scheduler.By("a\nb")}, "has 201 bytes": {scheduler.Because(strings.Repeat("x", 201))},
+				"option 2 of 2 is nil": {scheduler.By("ann"), nil},
 			} {
 				if err := change(t.Context(), "job", opts...); err == nil || !strings.Contains(err.Error(), says) {
 					t.Errorf("%s: got %v, want %q", what, err, says)
