@@ -36,7 +36,7 @@ func (e *Elector) campaign(r *run) (*redlock.Lease, <-chan renewal, error) {
 			}
 		})
 	}
-	for failures := 0; r.stopping.Err() == nil; {
+	for failures := 1; r.stopping.Err() == nil; failures++ {
 		renewals := make(chan renewal, 8)
 		lease, err := e.acquire(r.stopping, attempted, renewals)
 		switch {
@@ -50,7 +50,6 @@ func (e *Elector) campaign(r *run) (*redlock.Lease, <-chan renewal, error) {
 			e.callApp(func() { view.say(e.log.Error, "the nodes refuse this replica, retrying", "", zap.Error(err)) })
 			view.since = time.Time{}
 		}
-		failures++
 		_ = retry.Sleep(r.stopping, e.config.backoff().After(failures)) // the loop checks stopping itself
 	}
 	return nil, nil, nil

@@ -167,14 +167,12 @@ func (c config) problems(election string, s redlock.Settings) error {
 			problems = append(problems, fmt.Errorf("election: "+format, args...))
 		}
 	}
-	if err := name.Check("name", election); err != nil {
-		check(false, "%w", err)
-	}
+	err := name.Check("name", election)
+	check(err == nil, "%w", err)
 	most := name.MaxLen - len(inside.ElectionLock(""))
 	check(len(election) <= most, "name %.20q... has %d bytes, it may have %d", election, len(election), most)
-	if err := name.Check("identity", c.Identity); err != nil {
-		check(false, "%w", err)
-	}
+	err = name.Check("identity", c.Identity)
+	check(err == nil, "%w", err)
 	check(len(c.value) <= maxValue, "value has %d bytes, it may have %d", len(c.value), maxValue)
 	check(c.TTL >= redlock.MinTTL, "ttl %v must be at least %v", c.TTL, redlock.MinTTL)
 	check(c.TTL <= s.MaxTTL, "ttl %v must not be above the locker's max ttl %v", c.TTL, s.MaxTTL)

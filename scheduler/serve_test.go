@@ -85,3 +85,26 @@ func TestServe_OutlivesAnOutage(t *testing.T) {
 		}
 	})
 }
+
+// A run stops Serve, and waits for it. Serve does not wait for the run for longer than the drain timeout and the stop margin.
+func TestServe_DoesNotWaitForItsOwnCaller(t *testing.T) {
+	logsOfSlog(t)
+	bubble.Run(t, 3, func(t *testing.T, c *bubble.Cluster) {
+		locker, _ := c.Locker()
+		ctx, stop := context.WithCancel(t.Context())
+		served := make(chan struct{})
+		var stopped time.Time
+		job := scheduler.Job{Name: "job", Spec: "* * * * *", Run: func(context.Context, scheduler.Run) error {
+			stopped = time.Now()
+			stop()
+			<-served
+			return nil
+		}}
+		want.Err(t, scheduler.ServeOn(ctx, locker, "x", job), election.ErrUndrained)
+		if took := time.Since(stopped); took > drainTimeout+margin {
+			t.Errorf("took %v", took)
+		}
+		close(served)
+		time.Sleep(time.Minute) // for the run, and for the end of it that cannot be stored any more
+	})
+}
