@@ -33,14 +33,14 @@ var functions = map[string]map[string]func(s *service){
 	"a hook, the logger, the panic handler": {
 		// On the goroutine of Run.
 		"hook Attempt": nil, "hook Elected": nil, "hook Renewed": nil, "panic handler": nil,
-		"logger: this replica leads": nil, "slog: this replica leads": nil,
-		"hook Ended": resign, "hook Drained": resign,
+		"logger: this replica leads": nil,
+		"hook Ended":                 resign, "hook Drained": resign,
 		// On the goroutine of a run.
-		"hook Started": nil, "hook Retrying": nil, "hook Panicked": nil, "logger: run failed": nil, "slog: run failed": nil,
+		"hook Started": nil, "hook Retrying": nil, "hook Panicked": nil, "slog: run failed": nil,
 		// On a goroutine that a run waits for.
 		"hook Overrun": nil,
 		// On the goroutine of the ticks.
-		"hook Finished": nil, "hook Changed": trigger, "logger: change applied": trigger, "slog: change applied": trigger,
+		"hook Finished": nil, "hook Changed": trigger, "logger: change applied": trigger,
 	},
 	"a function of `OnNode`, `OnNewLeader`, `Extension` or a `Schedule`": {
 		"OnNode": func(s *service) { s.links.Cut(0) },
@@ -208,7 +208,7 @@ func (h slogHandler) Handle(ctx context.Context, r slog.Record) error {
 
 func (s *service) jobs() []scheduler.Job {
 	nothing := func(context.Context, scheduler.Run) error { return nil }
-	job := scheduler.Job{Name: "job", Spec: "* * * * * *", Overlap: scheduler.Queue, Run: func(ctx context.Context, _ scheduler.Run) error {
+	job := scheduler.Job{Name: "job", Spec: "*/5 * * * * *", Overlap: scheduler.Queue, Run: func(ctx context.Context, _ scheduler.Run) error {
 		s.at("run", ctx)
 		s.beside("goroutine of a run", ctx)
 		s.keep("after a run", ctx)

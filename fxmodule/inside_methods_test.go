@@ -28,11 +28,6 @@ var methods = map[string]method{
 	"`Locker.Do`": func(ctx context.Context, s *service) error {
 		return s.locker.Do(ctx, "lock", func(context.Context, *redlock.Lease) error { return nil })
 	},
-	"`Locker.Ready`, `Holder`, `Nodes`": func(ctx context.Context, s *service) error {
-		_, held := s.locker.Holder(ctx, "lock")
-		s.locker.Nodes(ctx)
-		return errors.Join(held, s.locker.Ready(ctx))
-	},
 	"`Lease.Extend`, `Release`": func(ctx context.Context, s *service) error {
 		lease := s.lease.Load()
 		if lease == nil {
@@ -46,19 +41,6 @@ var methods = map[string]method{
 	"`Locker.Close`":     func(ctx context.Context, s *service) error { return s.locker.Close(ctx) },
 	"`Elector.Run`":      func(ctx context.Context, s *service) error { return s.elector.Run(ctx) },
 	"`Elector.Shutdown`": func(ctx context.Context, s *service) error { return s.elector.Shutdown(ctx) },
-	"`Elector.Leader`, `Check`": func(ctx context.Context, s *service) error {
-		_, err := s.elector.Leader(ctx)
-		return errors.Join(err, s.elector.Check())
-	},
-	"`Elector.OnLeader`, `OnNewLeader`, `Locker.OnNode`, and what they return": func(_ context.Context, s *service) error {
-		for len(s.stops) > 0 { // also that of the function that calls
-			(<-s.stops)()
-		}
-		s.elector.OnLeader(func(context.Context) {})()
-		s.elector.OnNewLeader(func(election.Leader) {})()
-		s.locker.OnNode(func(redlock.NodeEvent) {})()
-		return nil
-	},
 	"`Term.Do`": func(ctx context.Context, s *service) error {
 		if s.term.Load() == nil { // in the first attempt
 			return nil
@@ -83,21 +65,32 @@ var methods = map[string]method{
 		_, err := s.scheduler.TriggerAndWait(ctx, "other")
 		return err
 	},
-	"`Scheduler.Trigger`, `Rerun`, `Cancel`, `Pause`, `Resume`, also of all": func(ctx context.Context, s *service) error {
-		return errors.Join(s.scheduler.Trigger(ctx, "job"), s.scheduler.Rerun(ctx, "job", s.endedTick(ctx)), s.scheduler.Cancel(ctx, "job"),
-			s.scheduler.Pause(ctx, "job"), s.scheduler.PauseAll(ctx), s.scheduler.Resume(ctx, "job"), s.scheduler.ResumeAll(ctx))
-	},
-	"`Scheduler.Jobs`, `Status`, `History`, `Changes`": func(ctx context.Context, s *service) error {
+	"`Locker.Ready`, and what only reads": func(ctx context.Context, s *service) error {
+		_, held := s.locker.Holder(ctx, "lock")
+		s.locker.Nodes(ctx)
+		_, led := s.elector.Leader(ctx)
 		_, listed := s.scheduler.Jobs(ctx)
 		_, known := s.scheduler.Status(ctx, "job")
 		_, ran := s.scheduler.History(ctx, "job", 10)
 		_, changed := s.scheduler.Changes(ctx, "job")
-		return errors.Join(listed, known, ran, changed)
+		return errors.Join(s.locker.Ready(ctx), held, led, s.elector.Check(), listed, known, ran, changed)
 	},
-	"`Scheduler.Add`, `Remove`, `Forget`": func(ctx context.Context, s *service) error {
-		return errors.Join(s.scheduler.Remove("other"), s.scheduler.Forget(ctx, "other"), s.scheduler.Add(scheduler.Job{
-			Name: "new", Spec: "@yearly", Run: func(context.Context, scheduler.Run) error { return nil },
-		}))
+	"`Scheduler.Add`, `Remove`, `Forget`, `Trigger`, `Rerun`, `Cancel`, `Pause`, `Resume`": func(ctx context.Context, s *service) error {
+		j := s.scheduler
+		return errors.Join(j.Trigger(ctx, "job"), j.Rerun(ctx, "job", s.endedTick(ctx)), j.Cancel(ctx, "job"),
+			j.Pause(ctx, "job"), j.PauseAll(ctx), j.Resume(ctx, "job"), j.ResumeAll(ctx),
+			j.Remove("other"), j.Forget(ctx, "other"), j.Add(scheduler.Job{
+				Name: "new", Spec: "@yearly", Run: func(context.Context, scheduler.Run) error { return nil },
+			}))
+	},
+	"`OnLeader`, `OnNewLeader`, `OnNode`, and what they return": func(_ context.Context, s *service) error {
+		for len(s.stops) > 0 { // also that of the function that calls
+			(<-s.stops)()
+		}
+		s.elector.OnLeader(func(context.Context) {})()
+		s.elector.OnNewLeader(func(election.Leader) {})()
+		s.locker.OnNode(func(redlock.NodeEvent) {})()
+		return nil
 	},
 	"`fx.App.Stop`": func(ctx context.Context, s *service) error { return s.App.App.Stop(ctx) },
 }
