@@ -90,7 +90,8 @@
 // forward relative to this process has no vote for some time.
 //
 // Locks are not reentrant. Work under a lease that asks for its lock again, with the context of that work, gets [ErrHeld] at
-// once. With another context it waits like everybody else, for a lock that it holds itself.
+// once, from another Locker on the same nodes too. With another context it waits like everybody else, for a lock that it
+// holds itself.
 //
 // Waiting. Two nodes keep the line of the processes that wait for a lock. A release tells the first one, and also the
 // second in case the first is gone; each further place has its turn 10 ms later. So only a few processes ask, however
