@@ -56,7 +56,7 @@ func (s *Store) Ask(ctx context.Context, job string, r Request, may func(v *View
 		last = max(last, o.Began.UnixMicro())
 	}
 	r.Mark = Mark{Version: max(last+1, now.UnixMicro()), ID: random(3)}
-	args := append(slices.Clip(s.asking), job, r.verb(), r.encode(), s.Channel(), maxRequests)
+	args := append(slices.Clip(s.asking), job, r.verb(), encode(r.Setting.code), s.Channel(), maxRequests)
 	q := s.config.Quorum
 	round, cause := quorum.Ask(ctx, q, newCall(askScript, s.keys(s.requestsKey(), s.pastKey(job)), args),
 		func(answers []quorum.Answer[struct{}]) bool { return quorum.IsDecided(q, answers, quorum.Succeeded) })

@@ -9,7 +9,7 @@ func (s State) Text() string { return string(s.append(nil)) }
 var DecodeState = decodeState
 
 // Text returns what the nodes store.
-func (s Setting) Text() string { return s.encode() }
+func (s Setting) Text() string { return encode(s.code) }
 
 // Header returns the header that people see.
 func (s *Store) Header(ctx context.Context, job string) (Header, error) {

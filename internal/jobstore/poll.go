@@ -39,7 +39,7 @@ func (s *Store) Poll(ctx context.Context, b Ballot, stage Stage, quick bool, for
 		args = append(args, t.field(t.Job), t.ID)
 	}
 	for _, t := range keep {
-		args = append(args, t.field(t.Job), t.encode())
+		args = append(args, t.field(t.Job), encode(t.Setting.code))
 	}
 	q := s.config.Quorum
 	call := newCall(pollScript, s.keys(s.namesKey(), s.requestsKey()), args)
@@ -130,7 +130,8 @@ func readPolled(r *quorum.Reply) (p polled, err error) {
 		if err != nil {
 			return p, err
 		}
-		if s, err := decodeSetting(text); err == nil {
+		var s Setting
+		if err := decode(text, s.code); err == nil {
 			p.requests[field] = s
 		}
 	}

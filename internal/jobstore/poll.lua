@@ -29,7 +29,7 @@ for i = 6, #ARGV, 2 do
   local present, request = redis.call('HGET', KEYS[4], ARGV[i]) or '', ARGV[i + 1]
   if sub(present, 17, 22) == request then
     redis.call('HDEL', KEYS[4], ARGV[i])
-  elseif #request > 22 and sub(believed(present) or '', 1, 22) < sub(request, 1, 22) then
+  elseif #request >= 22 and sub(believed(present) or '', 1, 22) < sub(request, 1, 22) then
     redis.call('HSET', KEYS[4], ARGV[i], request)
   end
 end

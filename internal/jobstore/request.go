@@ -1,7 +1,6 @@
 package jobstore
 
 import (
-	"cmp"
 	"fmt"
 	"strconv"
 	"strings"
@@ -140,37 +139,5 @@ func decodeRequest(text string) (Request, error) {
 	if err != nil {
 		return r, err
 	}
-	r.Setting, err = decodeSetting(setting)
-	return r, err
-}
-
-// encode returns the text of a mark. The texts have the order of the marks, since the scripts compare texts.
-func (m Mark) encode() string { return fmt.Sprintf("%016d%s", m.Version, m.ID) }
-
-const markTextLen = 22
-
-func decodeMark(text string) (m Mark, err error) {
-	if len(text) != markTextLen {
-		return m, fmt.Errorf("the mark of a request cannot be read: %.80q", text)
-	}
-	v := values{left: text[:16]}
-	m = Mark{Version: v.int64(), ID: text[16:]}
-	return m, v.err
-}
-
-// encode returns the text of a setting, which begins with that of its mark.
-func (s Setting) encode() string {
-	w := make(words, 0, 128)
-	w.list(s.Mark.encode(), cmp.Or(flag(s.On), "0"), escape(s.By), escape(s.From), escape(s.Why), millis(s.Until), millis(s.Since))
-	return string(w)
-}
-
-func decodeSetting(text string) (s Setting, err error) {
-	v := values{left: text}
-	if s.Mark, err = decodeMark(v.next()); err != nil {
-		return Setting{}, err
-	}
-	s.On = v.flag()
-	s.Origin = Origin{By: v.text(), From: v.text(), Why: v.text(), Until: v.millis(), Since: v.millis()}
-	return s, v.err
+	return r, decode(setting, r.Setting.code)
 }

@@ -114,7 +114,7 @@ func (w *Write) appendArgs(args []any) []any {
 		markLen, max(w.State.Mark.UnixMilli(), 0), recordsLen, len(ended))
 	args = append(args, string(w.State.append(entry)))
 	for i := range ended {
-		args = append(args, ended[i].encode())
+		args = append(args, encode(ended[i].code))
 	}
 	return args
 }
