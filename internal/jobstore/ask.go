@@ -89,7 +89,7 @@ const MaxPast = 20
 // Past returns the newest requests for a job, the newest first. If too few nodes answer, the error is [ErrNoQuorum].
 func (s *Store) Past(ctx context.Context, job string) ([]Request, error) {
 	args := append(slices.Clip(s.asking), MaxPast)
-	lists, now, err := ask(ctx, s, fmt.Sprintf("changes of %q", job), newCall(pastScript, s.keys(s.pastKey(job)), args), nil)
+	lists, now, err := askAll(ctx, s, fmt.Sprintf("changes of %q", job), newCall(pastScript, s.keys(s.pastKey(job)), args), nil)
 	if err != nil {
 		return nil, err
 	}

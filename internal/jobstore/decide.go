@@ -44,7 +44,7 @@ func (s *Store) Decide(promises []Promise, i int) (Basis, error) {
 	var present []Found
 	var began []time.Time // of nodes without the job
 	answered := 0
-	chosen := majorityOf(promises, i, q.Majority())
+	chosen := majorityOf(presentOf(promises, i), q.Majority())
 	for _, p := range promises {
 		err := p.Err
 		if err == nil {
@@ -86,31 +86,33 @@ func (s *Store) Decide(promises []Promise, i int) (Basis, error) {
 	return b, nil
 }
 
-// majorityOf returns the state of the i-th job that a majority of the nodes has in its present incarnation, or nil if there is
-// none.
-func majorityOf(promises []Promise, i, majority int) *Found {
-	for n := range promises {
+// presentOf returns the states of the i-th job that nodes have in their present incarnation.
+func presentOf(promises []Promise, i int) (present []*Found) {
+	for _, p := range promises {
+		if p.Err == nil && p.Jobs[i].Err == nil && p.Jobs[i].Kind == Present {
+			present = append(present, &p.Jobs[i])
+		}
+	}
+	return present
+}
+
+// majorityOf returns the state that a majority of the nodes has, or nil if there is none.
+func majorityOf(present []*Found, majority int) *Found {
+	for n, f := range present {
 		same := 0
-		for _, other := range promises[n:] {
-			if promises[n].isSame(other, i) {
+		for _, other := range present[n:] {
+			if other.isSame(f) {
 				same++
 			}
 		}
 		if same >= majority {
-			return &promises[n].Jobs[i]
+			return f
 		}
 	}
 	return nil
 }
 
-// isSame reports whether two nodes have the same state of the i-th job, both in their present incarnation.
-func (p *Promise) isSame(other Promise, i int) bool {
-	if p.Err != nil || other.Err != nil {
-		return false
-	}
-	a, b := &p.Jobs[i], &other.Jobs[i]
-	return a.Err == nil && b.Err == nil && a.Kind == Present && b.Kind == Present && a.At == b.At && a.text == b.text
-}
+func (f *Found) isSame(other *Found) bool { return f.At == other.At && f.text == other.text }
 
 // contradicts returns an error if a node's state differs from the majority's state at the same position. The library writes only
 // one state at each position, so somebody else has changed the node's.

@@ -2,7 +2,6 @@ package jobstore
 
 import (
 	"fmt"
-	"strconv"
 	"strings"
 	"time"
 )
@@ -113,7 +112,7 @@ func decodeState(text string) (State, error) {
 }
 
 func (o *Open) code(c *coder) {
-	c.slot(&o.Slot)
+	o.Slot.code(c)
 	c.text(&o.ID)
 	number(c, &o.Attempt)
 	number(c, &o.Tries)
@@ -130,7 +129,7 @@ func (o *Open) code(c *coder) {
 }
 
 func (r *Record) code(c *coder) {
-	c.slot(&r.Slot)
+	r.Slot.code(c)
 	c.text(&r.State)
 	c.text(&r.ID)
 	number(c, &r.Attempt)
@@ -167,39 +166,33 @@ func (r *Range) code(c *coder) {
 }
 
 // A slot has a letter before its instant. The zero slot, of a record that is missing, has none.
-func (c *coder) slot(s *Slot) {
-	if !c.reads {
-		c.put(s.encode())
-		return
-	}
-	text := c.next()
-	of := coder{reads: true, left: text[min(1, len(text)):]}
+func (s *Slot) code(c *coder) {
+	var kind string
+	at := coder{reads: c.reads}
 	switch {
-	case text == "":
-	case text[0] == 't':
-		of.millis(&s.At)
-	case text[0] == 'a':
-		of.millis(&s.At)
-		s.Manual, s.Again = true, true
-	case text[0] == 'm':
-		of.micros(&s.At)
-		s.Manual = true
-	default:
-		of.err = fmt.Errorf("%.20q is neither a tick nor a trigger", text)
-	}
-	c.fail(of.err)
-}
-
-func (s *Slot) encode() string {
-	switch {
+	case c.reads:
+		text := c.next()
+		kind, at.left = text[:min(1, len(text))], text[min(1, len(text)):]
+		s.Manual, s.Again = kind == "m" || kind == "a", kind == "a"
 	case s.Again:
-		return "a" + millis(s.At)
+		kind = "a"
 	case s.Manual:
-		return "m" + strconv.FormatInt(s.At.UnixMicro(), 10)
-	case s.At.IsZero():
-		return ""
+		kind = "m"
+	case !s.At.IsZero():
+		kind = "t"
 	}
-	return "t" + millis(s.At)
+	switch kind {
+	case "":
+	case "t", "a":
+		at.millis(&s.At)
+	case "m":
+		at.micros(&s.At)
+	default:
+		at.err = fmt.Errorf("%.20q is neither a tick nor a trigger", kind)
+	}
+	if c.fail(at.err); !c.reads {
+		c.put(kind + string(at.out))
+	}
 }
 
 // A mark has a fixed width, since the scripts compare texts: those of marks have the order of the marks.

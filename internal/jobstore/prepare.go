@@ -2,7 +2,6 @@ package jobstore
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -49,91 +48,52 @@ type Found struct {
 // as a majority has the same state of each job in its present incarnation, without an open run. Otherwise it waits for all
 // nodes, or for the node timeout. A single node may know the end of a run, or show that a run has not started. The error says that no
 // majority has promised: [ErrFenced] if larger ballots are the reason, otherwise [ErrNoQuorum]. If ctx ends first, the error is its
-// cause.
+// cause. The promises are returned with any error.
 func (s *Store) Prepare(ctx context.Context, b Ballot, leader Leader, jobs []string) ([]Promise, error) {
 	args := append(slices.Clip(s.leading), string(b), leader.encode())
 	for _, job := range jobs {
 		args = append(args, job)
 	}
-	q := s.config.Quorum
-	round, cause := quorum.Ask(ctx, q, newCall(prepareScript, s.keys(), args), func(answers []quorum.Answer[Promise]) bool {
-		now, _ := agreed(answers, q.Majority(), q.Timeout())
-		return !now.IsZero() && isComplete(answers, len(jobs), q.Majority())
-	})
-	var promises []Promise
-	fenced := 0
-	answers := round.Answers()
-	now, _ := agreed(answers, q.Majority(), q.Timeout())
-	short, ok := quorum.Collect(q, answers, func(i int, a *quorum.Answer[Promise]) error {
-		p := a.Value
-		switch p.Err = a.Err; {
-		case p.Err != nil:
-		case len(p.Jobs) != len(jobs):
-			p.Err = fmt.Errorf("unexpected reply: it has %d of %d jobs", len(p.Jobs), len(jobs))
-		case !now.IsZero():
-			p.Err = isOff(a.Time, now, q.Timeout())
+	call := newCall(prepareScript, s.keys(), args)
+	answers, _, err := ask(ctx, s, "prepare", call, func(answers []quorum.Answer[Promise]) bool {
+		promises := promisesOf(answers, len(jobs))
+		for i := range jobs {
+			if !isSettled(promises, i, s.config.Quorum.Majority()) {
+				return false
+			}
 		}
+		return true
+	})
+	promises := promisesOf(answers, len(jobs))
+	for _, p := range promises {
 		for j := range p.Jobs {
 			if f := &p.Jobs[j]; f.Err == nil && f.Kind == Present && f.At.Ballot > b {
 				f.Err = fmt.Errorf("its state was written under ballot %s, which it has not promised", f.At.Ballot)
 			}
 		}
-		p.Node = i
-		promises = append(promises, p)
-		if errors.Is(p.Err, ErrFenced) {
-			fenced++
-		}
-		return p.Err
-	})
-	kind := ErrNoQuorum
-	switch {
-	case ok && !now.IsZero() && cause != nil:
-		return nil, quorum.CutShort("prepare", cause)
-	case ok && !now.IsZero():
-		return promises, nil
-	case ok:
-		cause = ErrClock
 	}
-	if fenced > q.Size()-q.Majority() {
-		kind = ErrFenced
-	}
-	return promises, short.Of("prepare", kind, cause)
+	return promises, err
 }
 
-// isComplete reports whether further answers cannot change what a leader does.
-func isComplete(answers []quorum.Answer[Promise], jobs, need int) bool {
-	for i := range jobs {
-		if !isSettled(answers, i, need) {
-			return false
+func promisesOf(answers []quorum.Answer[Promise], jobs int) []Promise {
+	promises := make([]Promise, len(answers))
+	for i, a := range answers {
+		p := a.Value
+		p.Node, p.Err = i, a.Err
+		if p.Err == nil && len(p.Jobs) != jobs {
+			p.Err = fmt.Errorf("unexpected reply: it has %d of %d jobs", len(p.Jobs), jobs)
 		}
+		promises[i] = p
 	}
-	return true
+	return promises
 }
 
-// isSettled reports whether a majority has the same state of the i-th job, without an open run.
-func isSettled(answers []quorum.Answer[Promise], i, need int) bool {
-	var known *Found
-	same := 0
-	for _, a := range answers {
-		if !a.Over || a.Err != nil || i >= len(a.Value.Jobs) {
-			continue
-		}
-		f := &a.Value.Jobs[i]
-		if f.Err != nil || f.Kind != Present {
-			continue
-		}
-		if len(f.State.Open) > 0 {
-			return false
-		}
-		if same == 0 {
-			known = f
-		}
-		if f.At != known.At || f.text != known.text {
-			return false
-		}
-		same++
-	}
-	return same >= need
+// isSettled reports whether further answers cannot change what a leader does about the i-th job: a majority has the same state of it,
+// without an open run, and no node has another one.
+func isSettled(promises []Promise, i, majority int) bool {
+	present := presentOf(promises, i)
+	chosen := majorityOf(present, majority)
+	return chosen != nil && len(chosen.State.Open) == 0 && !slices.ContainsFunc(present, func(f *Found) bool { return !f.isSame(chosen) })
 }
 
 // readPrepared reads the reply of the script prepare.

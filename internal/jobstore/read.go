@@ -3,6 +3,7 @@ package jobstore
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -84,40 +85,67 @@ func (p Page) Views() []View {
 // read asks the nodes for jobs. It waits for all nodes unless the first answers are alike.
 func (s *Store) read(ctx context.Context, op string, args []any, alike func(a, b *page) bool) ([]page, time.Time, error) {
 	call := newCall(pageScript, s.keys(s.requestsKey(), s.namesKey()), slices.Concat(s.asking, args))
-	return ask(ctx, s, op, call, alike)
+	return askAll(ctx, s, op, call, alike)
 }
 
-// ask returns the answers of a majority whose clocks agree. If these answers are not alike, it waits for the other nodes too. alike may
-// be nil.
-func ask[T any](ctx context.Context, s *Store, op string, call quorum.Call[T], alike func(a, b *T) bool) (good []T, now time.Time, err error) {
+// askAll returns what a majority of nodes says whose clocks agree. If these answers are not alike, it waits for the other nodes too. alike
+// may be nil.
+func askAll[T any](ctx context.Context, s *Store, op string, call quorum.Call[T], alike func(a, b *T) bool) (good []T, now time.Time, err error) {
+	answers, now, err := ask(ctx, s, op, call, func(answers []quorum.Answer[T]) bool { return quorum.AreAlike(answers, alike) })
+	if err != nil {
+		return nil, now, err
+	}
+	for _, a := range answers {
+		if a.Err == nil {
+			good = append(good, a.Value)
+		}
+	}
+	return good, now, nil
+}
+
+// ask asks the nodes until a majority has answered whose clocks agree, and these answers are enough. now is the time by these clocks. An
+// answer of a node whose clock disagrees has an error.
+func ask[T any](
+	ctx context.Context, s *Store, op string, call quorum.Call[T], areEnough func([]quorum.Answer[T]) bool,
+) (answers []quorum.Answer[T], now time.Time, err error) {
 	q := s.config.Quorum
 	round, cause := quorum.Ask(ctx, q, call, func(answers []quorum.Answer[T]) bool {
 		now, _ := agreed(answers, q.Majority(), q.Timeout())
-		return !now.IsZero() && quorum.AreAlike(answers, alike)
+		return !now.IsZero() && areEnough(answers)
 	})
-	answers := round.Answers()
+	answers = round.Answers()
 	now, got := agreed(answers, q.Majority(), q.Timeout())
-	short, ok := quorum.Collect(q, answers, func(_ int, a *quorum.Answer[T]) error {
-		err := a.Err
-		if err == nil && !now.IsZero() {
-			err = isOff(a.Time, now, q.Timeout())
+	for i := range answers {
+		if a := &answers[i]; a.Err == nil && !now.IsZero() {
+			a.Err = isOff(a.Time, now, q.Timeout())
 		}
-		if err == nil {
-			good = append(good, a.Value)
-		}
-		return err
-	})
-	if now.IsZero() {
+	}
+	short, ok := quorum.Collect(q, answers, quorum.Succeeded)
+	switch {
+	case now.IsZero():
 		if ok {
 			cause = ErrClock
 		}
 		short.Got = got // of those, the clocks agree
-		return nil, now, short.Of(op, ErrNoQuorum, cause)
+		return answers, now, short.Of(op, kindOf(short), cause)
+	case cause != nil:
+		return answers, now, quorum.CutShort(op, cause)
 	}
-	if cause != nil {
-		return nil, now, quorum.CutShort(op, cause)
+	return answers, now, nil
+}
+
+// kindOf returns [ErrFenced] if larger ballots are the reason why too few nodes agree, and else [ErrNoQuorum].
+func kindOf(short *quorum.Shortfall) error {
+	fenced := 0
+	for _, n := range short.Nodes {
+		if errors.Is(n.Err, ErrFenced) {
+			fenced++
+		}
 	}
-	return good, now, nil
+	if fenced > short.Size-short.Need {
+		return ErrFenced
+	}
+	return ErrNoQuorum
 }
 
 func readPage(r *quorum.Reply) (p page, err error) {
@@ -172,7 +200,7 @@ const tooNew = 24 * time.Hour
 // History returns the newest n records of a job, the newest first. If too few nodes answer, the error is [ErrNoQuorum].
 func (s *Store) History(ctx context.Context, job string, n int) ([]Record, error) {
 	args := append(slices.Clip(s.asking), n)
-	lists, now, err := ask(ctx, s, fmt.Sprintf("history of %q", job), newCall(runsScript, s.keys(s.runsKey(job)), args), nil)
+	lists, now, err := askAll(ctx, s, fmt.Sprintf("history of %q", job), newCall(runsScript, s.keys(s.runsKey(job)), args), nil)
 	if err != nil {
 		return nil, err
 	}

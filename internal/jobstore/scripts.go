@@ -1,7 +1,7 @@
 package jobstore
 
 import (
-	_ "embed" // for the scripts
+	"embed"
 	"errors"
 	"fmt"
 	"strconv"
@@ -12,39 +12,28 @@ import (
 	"github.com/redlockfx/redlockfx/internal/quorum"
 )
 
-var (
-	//go:embed begin.lua
-	beginSource string
-	//go:embed prepare.lua
-	prepareSource string
-	//go:embed write.lua
-	writeSource string
-	//go:embed page.lua
-	pageSource string
-	//go:embed runs.lua
-	runsSource string
-	//go:embed poll.lua
-	pollSource string
-	//go:embed ask.lua
-	askSource string
-	//go:embed forget.lua
-	forgetSource string
-)
+//go:embed *.lua
+var files embed.FS
 
 var (
-	prepareScript = newScript("prepare", prepareSource, readPrepared)
-	writeScript   = newScript("write", writeSource, readWritten)
-	pageScript    = newScript("page", pageSource, readPage)
-	runsScript    = newScript("runs", runsSource, readRuns)
-	pastScript    = newScript("past", runsSource, readPast)
-	pollScript    = newScript("poll", pollSource, readPolled)
-	askScript     = newScript("ask", askSource, readAsked)
-	forgetScript  = newScript("forget", forgetSource, readForgotten)
+	prepareScript = newScript("prepare", "prepare", readPrepared)
+	writeScript   = newScript("write", "write", readWritten)
+	pageScript    = newScript("page", "page", readPage)
+	runsScript    = newScript("runs", "runs", readRuns)
+	pastScript    = newScript("past", "runs", readPast)
+	pollScript    = newScript("poll", "poll", readPolled)
+	askScript     = newScript("ask", "ask", readAsked)
+	forgetScript  = newScript("forget", "forget", readForgotten)
 )
 
 // newScript returns a script that first checks which server it runs on, and whether the server may have lost its state.
-func newScript[T any](name, source string, read func(*quorum.Reply) (T, error)) *quorum.Script[T] {
-	return quorum.NewScript(name, guard.Include(beginSource)+source, read)
+func newScript[T any](name, file string, read func(*quorum.Reply) (T, error)) *quorum.Script[T] {
+	begin, err1 := files.ReadFile("begin.lua")
+	source, err2 := files.ReadFile(file + ".lua")
+	if err := errors.Join(err1, err2); err != nil {
+		panic(err) // a name is wrong in this file
+	}
+	return quorum.NewScript(name, guard.Include(string(begin))+string(source), read)
 }
 
 // arguments are the arguments of a call that is not merged with others. Such a call already has as many jobs as fit.

@@ -137,22 +137,11 @@ func of(a quorum.Answer[[]error], i int) error {
 
 // outcome returns the error of the i-th write, or nil if a majority has stored it.
 func (s *Store) outcome(job string, answers []quorum.Answer[[]error], i int, cause error) error {
-	q := s.config.Quorum
-	short, ok := quorum.Collect(q, answers, stores(i))
+	short, ok := quorum.Collect(s.config.Quorum, answers, stores(i))
 	if ok {
 		return nil
 	}
-	fenced := 0
-	for _, n := range short.Nodes {
-		if errors.Is(n.Err, ErrFenced) {
-			fenced++
-		}
-	}
-	kind := ErrNoQuorum
-	if fenced > q.Size()-q.Majority() {
-		kind = ErrFenced
-	}
-	return short.Of(fmt.Sprintf("write of %q", job), kind, cause)
+	return short.Of(fmt.Sprintf("write of %q", job), kindOf(short), cause)
 }
 
 // readWritten reads the reply of the script write. It returns an error for each job, or nil if it is stored.
