@@ -100,7 +100,7 @@ func TestLiar_AStartOfTheFuture(t *testing.T) {
 		a := c.leader("a")
 		a.links.Delay(time.Millisecond, 0)
 		c.SleepTo(10500 * time.Millisecond)
-		c.liar(2).answers([]string{"requests"}, func(argv []string) (string, []string) {
+		c.liar(2).answers([]string{"jobs"}, func(argv []string) (string, []string) {
 			if len(argv) < 6 || !strings.Contains(argv[4], ":a") { // a prepare has ballot, leader and jobs
 				return "", nil
 			}

@@ -66,21 +66,15 @@ func (s *Store) Ask(ctx context.Context, job string, r Request, may func(v *View
 	return r, nil
 }
 
-func readAsked(r *quorum.Reply) (none struct{}, err error) {
-	if _, err := readHeader(r); err != nil {
-		return none, err
+func readAsked(r *reply) (none struct{}) {
+	r.header()
+	switch code, _ := r.item("ynf"); code {
+	case 'n':
+		r.fail(ErrUnknown)
+	case 'f':
+		r.fail(fmt.Errorf("%d requests wait on it for a leader that applies them, and it keeps no more", maxRequests))
 	}
-	switch code, _, _, err := r.Item(); {
-	case err != nil:
-		return none, err
-	case code == 'n':
-		return none, ErrUnknown
-	case code == 'f':
-		return none, fmt.Errorf("%d requests wait on it for a leader that applies them, and it keeps no more", maxRequests)
-	case code != 'y':
-		return none, fmt.Errorf("unexpected item %q", code)
-	}
-	return none, nil
+	return none
 }
 
 // MaxPast is how many of the newest requests for a job the nodes keep, for people.
@@ -100,4 +94,4 @@ func (s *Store) Past(ctx context.Context, job string) ([]Request, error) {
 	return past[:min(len(past), MaxPast)], nil
 }
 
-func readPast(r *quorum.Reply) ([]Request, error) { return readList(r, decodeRequest) }
+func readPast(r *reply) []Request { return readList(r, decodeRequest) }

@@ -49,17 +49,11 @@ func (s *Store) forget(ctx context.Context, job string, args []any) (entries []s
 	return nil, short.Of(fmt.Sprintf("forget of %q", job), ErrNoQuorum, cause)
 }
 
-func readForgotten(r *quorum.Reply) (entry string, err error) {
-	h, err := readHeader(r)
-	if err != nil {
-		return "", err
+func readForgotten(r *reply) (entry string) {
+	h := r.header()
+	code, _ := r.item("yo")
+	if entry = r.text(); code == 'o' {
+		r.fail(fmt.Errorf("%w, or may have it: %s, since %v", ErrInUse, h.Leader.Replica, h.Promised.Time()))
 	}
-	code, _, _, err := r.Item()
-	if err != nil {
-		return "", err
-	}
-	if entry, err = r.Text(); err == nil && code != 'y' {
-		err = fmt.Errorf("%w, or may have it: %s, since %v", ErrInUse, h.Leader.Replica, h.Promised.Time())
-	}
-	return entry, err
+	return entry
 }

@@ -35,31 +35,31 @@ func FuzzReplies(f *testing.F) {
 			return &r
 		}
 		now := timeOf(reply().Time)
-		if p, err := readPrepared(reply()); err == nil {
+		if p, err := readerOf(readPrepared)(reply()); err == nil {
 			for _, job := range p.Jobs {
 				if job.Err == nil {
 					storable(t, job.State)
 				}
 			}
 		}
-		if p, err := readPage(reply()); err == nil {
+		if p, err := readerOf(readPage)(reply()); err == nil {
 			for _, v := range (Page{Now: now, answers: []page{p, p}}).Views() {
 				storable(t, v.State)
 				storable(t, v.Pause)
 			}
 		}
-		if records, err := readRuns(reply()); err == nil {
+		if records, err := readerOf(readRuns)(reply()); err == nil {
 			storable(t, records)
 		}
-		if past, err := readPast(reply()); err == nil {
+		if past, err := readerOf(readPast)(reply()); err == nil {
 			storable(t, past)
 		}
-		_, _ = readWritten(reply())
-		if p, err := readPolled(reply()); err == nil {
+		_, _ = readerOf(readWritten)(reply())
+		if p, err := readerOf(readPolled)(reply()); err == nil {
 			storable(t, p.requests)
 		}
-		_, _ = readAsked(reply())
-		_, _ = readForgotten(reply())
+		_, _ = readerOf(readAsked)(reply())
+		_, _ = readerOf(readForgotten)(reply())
 	})
 }
 

@@ -22,7 +22,7 @@ func TestReadPage_NamesOutOfOrderAreAnError(t *testing.T) {
 		raw[0] = line
 		r, err := quorum.ParseReply(raw)
 		want.NoError(t, err)
-		_, err = readPage(&r)
+		_, err = readerOf(readPage)(&r)
 		if problem == "" && err != nil {
 			t.Errorf("%.20q: %v", names, err)
 		}

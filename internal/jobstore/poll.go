@@ -109,31 +109,20 @@ type polled struct {
 }
 
 // readPolled reads the reply of the script poll. It skips requests that cannot be decoded.
-func readPolled(r *quorum.Reply) (p polled, err error) {
-	if p.began, err = refused(r); err != nil {
-		return p, err
+func readPolled(r *reply) polled {
+	r.header()
+	_, n := r.item("c")
+	if n > 4*maxRequests {
+		r.fail(fmt.Errorf("unexpected reply: it has %d requests", n/2))
+		return polled{}
 	}
-	if _, err := r.Text(); err != nil { // the header
-		return p, err
-	}
-	code, n, _, err := r.Item()
-	if err != nil || code != 'c' || n > 4*maxRequests {
-		return p, first(err, fmt.Errorf("unexpected item %q of %d", code, n))
-	}
-	p.requests = make(map[string]Setting, n/2)
-	for range n / 2 {
-		field, err := r.Text()
-		if err != nil {
-			return p, err
-		}
-		text, err := r.Text()
-		if err != nil {
-			return p, err
-		}
+	p := polled{r.began, make(map[string]Setting, n/2)}
+	for ; n > 0 && r.err == nil; n -= 2 {
 		var s Setting
-		if err := decode(text, s.code); err == nil {
+		field := r.text()
+		if err := decode(r.text(), s.code); err == nil {
 			p.requests[field] = s
 		}
 	}
-	return p, nil
+	return p
 }

@@ -97,41 +97,22 @@ func isSettled(promises []Promise, i, majority int) bool {
 }
 
 // readPrepared reads the reply of the script prepare.
-func readPrepared(r *quorum.Reply) (p Promise, err error) {
-	p.Time = timeOf(r.Time)
-	if p.Began, err = refused(r); err != nil {
-		return p, err
-	}
-	header, err := r.Text()
-	if err != nil {
-		return p, err
-	}
-	floor, err := r.Text()
-	if err != nil {
-		return p, err
-	}
-	if p.Previous, err = decodeHeader(header); err != nil {
-		return p, err
-	}
-	ms, err := strconv.ParseInt(floor, 10, 64)
-	if err != nil {
-		return p, err
-	}
+func readPrepared(r *reply) Promise {
+	p := Promise{Time: timeOf(r.Time), Began: r.began, Previous: r.header()}
+	ms, err := strconv.ParseInt(r.text(), 10, 64)
+	r.fail(err)
 	if ms > 0 {
 		p.Floor = time.UnixMilli(ms).UTC()
 	}
-	for r.More() {
-		raw, _, err := readRaw(r)
-		if err != nil {
-			return p, err
-		}
+	for r.more() {
+		raw, _ := readRaw(r)
 		f := raw.decode(p.Time)
 		if by := p.Floor.Sub(p.Time); f.Kind == None && by > Ahead {
 			f.Ahead, f.Err = max(f.Ahead, by), first(f.Err, fmt.Errorf("the mark of its deleted jobs is %w, by %v", ErrAhead, by))
 		}
 		p.Jobs = append(p.Jobs, f)
 	}
-	return p, nil
+	return p
 }
 
 // raw is what a node knows of a job, before the state is decoded.
@@ -143,29 +124,19 @@ type raw struct {
 	asked []Request // requests that its leader may not have applied yet; only in a page
 }
 
-// readRaw reads one job's item and its entry. The error says that the reply cannot be the script's. more is the number of texts that
-// follow.
-func readRaw(r *quorum.Reply) (f raw, more int64, err error) {
-	code, more, _, err := r.Item()
-	if err != nil {
-		return f, more, err
-	}
+// readRaw reads one job's item and its entry. more is the number of texts that follow.
+func readRaw(r *reply) (f raw, more int64) {
+	code, more := r.item("nvo")
 	switch code {
-	case 'n':
-	case 'v', 'o':
+	case 'v':
 		f.kind = Present
-		if code == 'o' {
-			f.kind = Stale
-		}
-		entry, err := r.Text()
-		if err != nil {
-			return f, more, err
-		}
-		f.at, f.state, f.err = splitEntry(entry)
+	case 'o':
+		f.kind = Stale
 	default:
-		return f, more, fmt.Errorf("unexpected item %q", code)
+		return f, more
 	}
-	return f, more, nil
+	f.at, f.state, f.err = splitEntry(r.text())
+	return f, more
 }
 
 // decode decodes the state. now is by the node's clock.

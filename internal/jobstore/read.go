@@ -148,50 +148,20 @@ func kindOf(short *quorum.Shortfall) error {
 	return ErrNoQuorum
 }
 
-func readPage(r *quorum.Reply) (p page, err error) {
-	p.now = timeOf(r.Time)
-	if p.began, err = refused(r); err != nil {
-		return p, err
-	}
-	text, err := r.Text()
-	if err != nil {
-		return p, err
-	}
-	if p.header, err = decodeHeader(text); err != nil {
-		return p, err
-	}
+func readPage(r *reply) page {
+	p := page{now: timeOf(r.Time), began: r.began, header: r.header()}
 	n := len(r.Rest())/2 + 1 // most jobs have two texts
 	p.names, p.jobs = make([]string, 0, n), make([]raw, 0, n)
-	for r.More() {
-		name, err := r.Text()
-		if err != nil {
-			return p, err
-		}
-		job, more, err := readRaw(r)
-		if err != nil {
-			return p, err
-		}
-		if job.asked, err = readItems(r, more, decodeRequest); err != nil {
-			return p, err
-		}
+	for r.more() {
+		name := r.text()
+		job, more := readRaw(r)
+		job.asked = readTexts(r, more, decodeRequest)
 		if last := len(p.names) - 1; last >= 0 && name <= p.names[last] || last+2 > MaxJobs {
-			return p, fmt.Errorf("unexpected reply: job %.80q is the %d. of a page, after %.80q", name, last+2, p.names[last])
+			r.fail(fmt.Errorf("unexpected reply: job %.80q is the %d. of a page, after %.80q", name, last+2, p.names[last]))
 		}
 		p.names, p.jobs = append(p.names, name), append(p.jobs, job)
 	}
-	return p, nil
-}
-
-// readHeader reads the first part of the replies of scripts that only read.
-func readHeader(r *quorum.Reply) (h Header, err error) {
-	if _, err := refused(r); err != nil {
-		return h, err
-	}
-	text, err := r.Text()
-	if err != nil {
-		return h, err
-	}
-	return decodeHeader(text)
+	return p
 }
 
 // tooNew is how far ahead of the nodes' clocks a record is ignored. It allows for clocks that are set back by less.
@@ -219,30 +189,4 @@ func (s *Store) History(ctx context.Context, job string, n int) ([]Record, error
 // written returns when a record was made.
 func written(r Record) time.Time { return latest(r.Start, r.End) }
 
-func readRuns(r *quorum.Reply) ([]Record, error) { return readList(r, decodeRecord) }
-
-// readList reads a list after a header.
-func readList[T any](r *quorum.Reply, decode func(string) (T, error)) (all []T, err error) {
-	if _, err = readHeader(r); err != nil {
-		return nil, err
-	}
-	code, n, _, err := r.Item()
-	if err != nil || code != 'k' {
-		return nil, first(err, fmt.Errorf("unexpected item %q", code))
-	}
-	return readItems(r, n, decode)
-}
-
-// readItems reads n items. It skips items that cannot be decoded.
-func readItems[T any](r *quorum.Reply, n int64, decode func(string) (T, error)) (all []T, err error) {
-	for range n {
-		text, err := r.Text()
-		if err != nil {
-			return nil, err
-		}
-		if one, err := decode(text); err == nil {
-			all = append(all, one)
-		}
-	}
-	return all, nil
-}
+func readRuns(r *reply) []Record { return readList(r, decodeRecord) }

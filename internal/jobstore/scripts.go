@@ -27,13 +27,13 @@ var (
 )
 
 // newScript returns a script that first checks which server it runs on, and whether the server may have lost its state.
-func newScript[T any](name, file string, read func(*quorum.Reply) (T, error)) *quorum.Script[T] {
+func newScript[T any](name, file string, read func(*reply) T) *quorum.Script[T] {
 	begin, err1 := files.ReadFile("begin.lua")
 	source, err2 := files.ReadFile(file + ".lua")
 	if err := errors.Join(err1, err2); err != nil {
 		panic(err) // a name is wrong in this file
 	}
-	return quorum.NewScript(name, guard.Include(string(begin))+string(source), read)
+	return quorum.NewScript(name, guard.Include(string(begin))+string(source), readerOf(read))
 }
 
 // arguments are the arguments of a call that is not merged with others. Such a call already has as many jobs as fit.
@@ -100,50 +100,6 @@ func decodeHeader(text string) (h Header, err error) {
 	}
 	h.Leader.Replica = replica
 	return h, nil
-}
-
-// refused returns an error if a node refuses a call. began is the start of the node's incarnation.
-func refused(r *quorum.Reply) (began time.Time, err error) {
-	code, number, _, err := r.Item()
-	if err != nil {
-		return began, err
-	}
-	began = time.UnixMicro(r.Time - number).UTC()
-	if ahead := began.Sub(timeOf(r.Time)); ahead > Ahead {
-		return began, fmt.Errorf("the start of its state is %w, by %v", ErrAhead, ahead)
-	}
-	switch code {
-	case 'p', 'w', 'h':
-		return began, nil
-	case 'e':
-		text, err := r.Text()
-		if err != nil {
-			return began, err
-		}
-		return began, errors.New(text)
-	case 'l':
-		return began, fmt.Errorf("it is in use with a list of %d nodes", number)
-	case 'r':
-		text, err := r.Text()
-		if err != nil {
-			return began, err
-		}
-		h, err := decodeHeader(text)
-		if err != nil {
-			return began, err
-		}
-		if ahead := h.Promised.Time().Sub(timeOf(r.Time)); ahead > Ahead {
-			return began, fmt.Errorf("the ballot that it has promised is %w, by %v", ErrAhead, ahead)
-		}
-		return began, &FencedError{Header: h}
-	case 'a':
-		return began, fmt.Errorf("the ballot is %w", ErrAhead)
-	case 's':
-		return began, &UnservedError{Kind: ErrYoung, Began: began}
-	case 'u':
-		return began, &UnservedError{Kind: ErrStateLost, Began: began}
-	}
-	return began, fmt.Errorf("unexpected reply %q", code)
 }
 
 // UnservedError says that a node does not serve the ballot, because its incarnation began too late for it. It is an [ErrStateLost]

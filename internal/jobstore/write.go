@@ -145,26 +145,16 @@ func (s *Store) outcome(job string, answers []quorum.Answer[[]error], i int, cau
 }
 
 // readWritten reads the reply of the script write. It returns an error for each job, or nil if it is stored.
-func readWritten(r *quorum.Reply) ([]error, error) {
-	if _, err := refused(r); err != nil {
-		return nil, err
-	}
-	var errs []error
-	for r.More() {
-		code, n, _, err := r.Item()
-		if err != nil {
-			return nil, err
-		}
-		switch code {
-		case 'y':
+func readWritten(r *reply) (errs []error) {
+	for r.more() {
+		var err error
+		switch code, n := r.item("yla"); code {
 		case 'l':
 			err = &lateError{int(n)}
 		case 'a':
 			err = fmt.Errorf("the mark is %w", ErrAhead)
-		default:
-			return nil, fmt.Errorf("unexpected item %q", code)
 		}
 		errs = append(errs, err)
 	}
-	return errs, nil
+	return errs
 }
