@@ -120,8 +120,11 @@ type raw struct {
 	kind  Kind
 	at    At
 	state string
-	err   error     // why it cannot be used
-	asked []Request // requests that its leader may not have applied yet; only in a page
+	err   error // why it cannot be used
+
+	// Only in a page:
+	name  string
+	asked []Request // requests that its leader may not have applied yet
 }
 
 // readRaw reads one job's item and its entry. more is the number of texts that follow.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/redlockfx/redlockfx/internal/quorum"
@@ -16,8 +17,7 @@ type page struct {
 	now    time.Time // by its clock
 	began  time.Time // start of its incarnation
 	header Header
-	names  []string
-	jobs   []raw
+	jobs   []raw // sorted by name
 }
 
 // Page is a part of the list of all jobs.
@@ -32,7 +32,7 @@ type Page struct {
 // nodes answer, the error is [ErrNoQuorum].
 func (s *Store) Page(ctx context.Context, after string, most int) (Page, error) {
 	most = min(most, MaxJobs)
-	answers, now, err := s.read(ctx, "jobs", []any{after, most}, func(a, b *page) bool { return len(a.names) == len(b.names) })
+	answers, now, err := s.read(ctx, "jobs", []any{after, most}, func(a, b *page) bool { return len(a.jobs) == len(b.jobs) })
 	if err != nil {
 		return Page{}, err
 	}
@@ -41,8 +41,8 @@ func (s *Store) Page(ctx context.Context, after string, most int) (Page, error) 
 	for i := range answers {
 		a := &answers[i]
 		a.dropUpTo(after)
-		if n := len(a.names); n >= most {
-			ends = append(ends, a.names[n-1])
+		if n := len(a.jobs); n >= most {
+			ends = append(ends, a.jobs[n-1].name)
 		}
 	}
 	// The page ends where the answers of a majority end, so that a single node with endless names cannot hold it up.
@@ -55,11 +55,11 @@ func (s *Store) Page(ctx context.Context, after string, most int) (Page, error) 
 
 // dropUpTo drops the jobs up to a name, which the caller has already. So the names advance with each page, whatever a node returns.
 func (p *page) dropUpTo(name string) {
-	n, found := slices.BinarySearch(p.names, name)
+	n, found := slices.BinarySearchFunc(p.jobs, name, func(job raw, name string) int { return strings.Compare(job.name, name) })
 	if found {
 		n++
 	}
-	p.names, p.jobs = p.names[n:], p.jobs[n:]
+	p.jobs = p.jobs[n:]
 }
 
 // Len returns about how many jobs the page has.
@@ -68,7 +68,7 @@ func (p Page) Len() int { return longest(p.answers) }
 // longest returns the largest number of jobs in an answer.
 func longest(pages []page) (n int) {
 	for _, p := range pages {
-		n = max(n, len(p.names))
+		n = max(n, len(p.jobs))
 	}
 	return n
 }
@@ -150,16 +150,15 @@ func kindOf(short *quorum.Shortfall) error {
 
 func readPage(r *reply) page {
 	p := page{now: timeOf(r.Time), began: r.began, header: r.header()}
-	n := len(r.Rest())/2 + 1 // most jobs have two texts
-	p.names, p.jobs = make([]string, 0, n), make([]raw, 0, n)
+	p.jobs = make([]raw, 0, len(r.Rest())/2+1) // most jobs have two texts
 	for r.more() {
 		name := r.text()
 		job, more := readRaw(r)
-		job.asked = readTexts(r, more, decodeRequest)
-		if last := len(p.names) - 1; last >= 0 && name <= p.names[last] || last+2 > MaxJobs {
-			r.fail(fmt.Errorf("unexpected reply: job %.80q is the %d. of a page, after %.80q", name, last+2, p.names[last]))
+		job.name, job.asked = name, readTexts(r, more, decodeRequest)
+		if last := len(p.jobs) - 1; last >= 0 && name <= p.jobs[last].name || last+2 > MaxJobs {
+			r.fail(fmt.Errorf("unexpected reply: job %.80q is the %d. of a page, after %.80q", name, last+2, p.jobs[last].name))
 		}
-		p.names, p.jobs = append(p.names, name), append(p.jobs, job)
+		p.jobs = append(p.jobs, job)
 	}
 	return p
 }

@@ -54,40 +54,36 @@ type jobAnswer struct {
 
 // viewsOf returns the jobs of the pages, sorted by name.
 func viewsOf(pages []page) []View {
-	views := make([]View, 0, longest(pages))
-	header := freshest(pages)
-	next := make([]int, len(pages)) // index of the next job of each page
-	var all []jobAnswer
-	for {
-		name, more := "", false
-		for i, p := range pages {
-			if next[i] < len(p.names) && (!more || p.names[next[i]] < name) {
-				name, more = p.names[next[i]], true
+	most := longest(pages)
+	all, views := make([]jobAnswer, 0, len(pages)*most), make([]View, 0, most)
+	for i := range pages {
+		p := &pages[i]
+		for n := range p.jobs {
+			if job := &p.jobs[n]; job.kind != None {
+				all = append(all, jobAnswer{job, p})
 			}
-		}
-		if !more {
-			return views
-		}
-		all = all[:0]
-		for i := range pages {
-			p := &pages[i]
-			if n := next[i]; n < len(p.names) && p.names[n] == name {
-				next[i]++
-				if p.jobs[n].kind != None {
-					all = append(all, jobAnswer{&p.jobs[n], p})
-				}
-			}
-		}
-		if len(all) > 0 {
-			views = append(views, viewOf(name, all, header))
 		}
 	}
+	slices.SortFunc(all, func(a, b jobAnswer) int {
+		if a.name != b.name {
+			return strings.Compare(a.name, b.name)
+		}
+		return b.at.compare(a.at) // the newest first
+	})
+	for header := freshest(pages); len(all) > 0; {
+		n := 1
+		for n < len(all) && all[n].name == all[0].name {
+			n++
+		}
+		views = append(views, viewOf(all[:n], header))
+		all = all[n:]
+	}
+	return views
 }
 
-// viewOf returns the newest state of a job that can be read.
-func viewOf(name string, all []jobAnswer, header Header) View {
-	v := View{Job: name}
-	slices.SortFunc(all, func(a, b jobAnswer) int { return b.at.compare(a.at) })
+// viewOf returns the newest state of a job that can be read. all are the nodes' answers, the newest first.
+func viewOf(all []jobAnswer, header Header) View {
+	v := View{Job: all[0].name}
 	for _, a := range all {
 		found := a.decode(a.page.now)
 		if v.At, v.State, v.Err = found.At, found.State, found.Err; v.Err == nil {
