@@ -44,10 +44,15 @@ func (e Prepared) apply(m Machine) (Machine, Effects) {
 	m.wasSetBack = e.Basis.SetBack > 0
 	m.behind, m.failures, m.notBefore = true, 0, time.Time{}
 
-	// A lost run may still be under way, and so may one that was canceled when its process was gone, and one that the nodes have lost,
-	// unless this leader has started it.
-	last := m.stored.State.Last.State
-	isLost := last == jobstore.StateLost || last == jobstore.StateCanceled
+	m = m.withEarlierRuns(isFirst, e.Now)
+	return m.wakeAt(e.Now), Effects{}
+}
+
+// withEarlierRuns remembers when runs of earlier leaders were under way, or may have been. A run may still be under way if it is lost,
+// if it was canceled when its process was gone, or if the nodes have lost it, unless this leader has started it.
+func (m Machine) withEarlierRuns(isFirst bool, now time.Time) Machine {
+	last := m.stored.State.Last
+	isLost := last.State == jobstore.StateLost || last.State == jobstore.StateCanceled
 	mayGoOn := isFirst && (isLost || !m.floor.IsZero() && !m.isNew)
 	waits := m.job.Overlap == Queue || m.job.Overlap == Replace
 	m.spans = slices.Clone(m.spans)
@@ -68,16 +73,16 @@ func (e Prepared) apply(m Machine) (Machine, Effects) {
 			}
 			m.spans = append(m.spans, span{id: o.ID, start: start})
 		} else if waits { // ticks that came during that run waited for it, however it ended
-			m.spans = append(m.spans, span{id: o.ID, start: o.Start, end: e.Now})
+			m.spans = append(m.spans, span{id: o.ID, start: o.Start, end: now})
 		}
 	}
-	if last := m.stored.State.Last; last.State != "" && last.End.After(m.stored.State.Mark) && (waits || !isLost) {
+	if last.State != "" && last.End.After(m.stored.State.Mark) && (waits || !isLost) {
 		m.spans = append(m.spans, span{id: last.ID, start: last.Start, end: last.End})
 	}
 	if mayGoOn && !m.mayGoOn() {
-		m.spans = append(m.spans, span{start: e.Now, unsure: true})
+		m.spans = append(m.spans, span{start: now, unsure: true})
 	}
-	return m.wakeAt(e.Now), Effects{}
+	return m
 }
 
 func (Unprepared) apply(m Machine) (Machine, Effects) {
@@ -112,7 +117,7 @@ func (e Stored) apply(m Machine) (Machine, Effects) {
 	}
 	m.phase, m.draft = idle, nil
 	m.stored = jobstore.Written{At: e.At, State: d.state}
-	m.behind, m.lazy, m.failures = false, false, 0
+	m.behind, m.failures = false, 0
 	m.failedSince, m.notBefore = time.Time{}, time.Time{}
 	m.floor = time.Time{}
 	switch d.state.Plan {

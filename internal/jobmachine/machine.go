@@ -167,20 +167,16 @@ const maxUnlearned = time.Hour
 // undecided returns the spans that are still needed to decide on ticks: those of runs under way, and those that end after the first
 // undecided tick. It ignores jitter, since a later job of the same name may have less.
 func (m *Machine) undecided(now time.Time) []span {
-	isOver := func(s span) bool { return !s.end.IsZero() }
-	if !slices.ContainsFunc(m.spans, isOver) {
-		return slices.Clone(m.spans)
+	if len(m.spans) == 0 {
+		return nil
 	}
-	var tick time.Time // the first undecided tick; zero: none
-	if m.job.Overlap != Allow {
-		after := m.stored.State.Mark
-		if isPaused(&m.stored.State) { // ticks that come during the pause do not run
-			after = later(after, now.Add(-maxUnlearned))
-		}
-		tick = m.job.Schedule.Next(after)
+	after := m.stored.State.Mark
+	if isPaused(&m.stored.State) { // ticks that come during the pause do not run
+		after = later(after, now.Add(-maxUnlearned))
 	}
+	tick := m.job.Schedule.Next(after) // the first undecided tick
 	return slices.DeleteFunc(slices.Clone(m.spans), func(s span) bool {
-		return isOver(s) && (tick.IsZero() || !s.end.After(tick))
+		return !s.end.IsZero() && (tick.IsZero() || !s.end.After(tick))
 	})
 }
 

@@ -214,3 +214,26 @@ func TestNext_TicksWaitForARunOfAnEarlierLeader(t *testing.T) {
 		})
 	}
 }
+
+// A kept tick that waits for its jitter ends no run: it takes the place of the run when it begins.
+func TestNext_AKeptTickReplacesARunWhenItBegins(t *testing.T) {
+	j := withOverlap(jobmachine.Replace)
+	j.CatchUp.All, j.Jitter = true, 50*time.Second
+	start := j.StartOf(sec(180)).Sub(day).Seconds()
+	if start < 182 {
+		t.Fatalf("the run of 180s begins at %vs", start)
+	}
+	stored := stateOf(j, 0)
+	stored.Plan = "half"
+	r := lead(t, j, 181, stored, func(e *jobmachine.Prepared) { e.Before = every(30 * time.Second) })
+	r.work().at(181.5).work()
+	if len(r.underWay) != 1 || len(r.canceled) > 0 {
+		t.Errorf("under way %+v, canceled %v", r.underWay, r.canceled)
+	}
+	if wake, _ := r.m.Wake(); !wake.Equal(sec(start)) {
+		t.Errorf("it wakes at %v, want %v", wake, sec(start))
+	}
+	if r.at(start).work(); len(r.canceled) != 1 {
+		t.Errorf("canceled %v", r.canceled)
+	}
+}

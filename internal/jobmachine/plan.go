@@ -51,7 +51,12 @@ func (d *draft) kept(now time.Time) {
 			return
 		}
 		if !d.mayOpen() {
-			d.wait(j.StartOf(later(d.state.Kept[len(d.state.Kept)-1], newest)))
+			come := d.state.Kept
+			if n := slices.IndexFunc(come, func(t time.Time) bool { return j.StartOf(t).After(now) }); n > 0 { // these wait for their jitter
+				d.wakeAt(j.StartOf(come[n]))
+				come = come[:n]
+			}
+			d.wait(j.StartOf(later(come[len(come)-1], newest)))
 		}
 		if !d.mayOpen() {
 			d.wakeForNext(later(d.state.Mark, newest))

@@ -1,10 +1,12 @@
 package jobstore
 
 import (
+	"cmp"
 	"crypto/rand"
 	"encoding/hex"
 	"fmt"
 	"strconv"
+	"strings"
 	"time"
 )
 
@@ -67,6 +69,8 @@ func (a At) encode() string {
 }
 
 // IsAfter reports whether a comes after b.
-func (a At) IsAfter(b At) bool {
-	return a.Ballot > b.Ballot || a.Ballot == b.Ballot && a.Seq > b.Seq
+func (a At) IsAfter(b At) bool { return a.compare(b) > 0 }
+
+func (a At) compare(b At) int {
+	return cmp.Or(strings.Compare(string(a.Ballot), string(b.Ballot)), cmp.Compare(a.Seq, b.Seq))
 }

@@ -1,6 +1,7 @@
 package jobstore
 
 import (
+	"cmp"
 	"fmt"
 	"net/url"
 	"strconv"
@@ -63,7 +64,7 @@ func (c *coder) next() string {
 	return value
 }
 
-func (c *coder) fail(err error) { c.err = first(c.err, err) }
+func (c *coder) fail(err error) { c.err = cmp.Or(c.err, err) }
 
 // escape escapes the separators of words and values. Letters of any alphabet keep their size.
 var escape = strings.NewReplacer("%", "%25", "+", "%2B", " ", "+", ",", "%2C").Replace
@@ -168,13 +169,6 @@ func (c *coder) span(d *time.Duration) {
 	if number(c, &us); c.reads {
 		*d = time.Duration(us) * time.Microsecond
 	}
-}
-
-func first(a, b error) error {
-	if a != nil {
-		return a
-	}
-	return b
 }
 
 func flag(on bool) string {

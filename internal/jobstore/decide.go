@@ -2,6 +2,7 @@ package jobstore
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"slices"
 	"time"
@@ -48,7 +49,7 @@ func (s *Store) Decide(promises []Promise, i int) (Basis, error) {
 	for _, p := range promises {
 		err := p.Err
 		if err == nil {
-			err = first(p.Jobs[i].Err, p.Jobs[i].contradicts(chosen))
+			err = cmp.Or(p.Jobs[i].Err, p.Jobs[i].contradicts(chosen))
 		}
 		if err != nil {
 			failed = append(failed, quorum.NodeError{Addr: q.Addr(p.Node), Err: err})

@@ -1,6 +1,7 @@
 package jobstore
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"time"
@@ -101,7 +102,7 @@ func decodeState(text string) (State, error) {
 		word, text, _ = strings.Cut(text, " ")
 		key, c.left, _ = strings.Cut(word, "=")
 		s.code(&c, key)
-		if err := first(c.err, s.check()); err != nil {
+		if err := cmp.Or(c.err, s.check()); err != nil {
 			return State{}, fmt.Errorf("the state of the job cannot be read: %.80q: %w", word, err)
 		}
 	}

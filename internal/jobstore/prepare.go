@@ -1,6 +1,7 @@
 package jobstore
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -108,7 +109,7 @@ func readPrepared(r *reply) Promise {
 		raw, _ := readRaw(r)
 		f := raw.decode(p.Time)
 		if by := p.Floor.Sub(p.Time); f.Kind == None && by > Ahead {
-			f.Ahead, f.Err = max(f.Ahead, by), first(f.Err, fmt.Errorf("the mark of its deleted jobs is %w, by %v", ErrAhead, by))
+			f.Ahead, f.Err = max(f.Ahead, by), cmp.Or(f.Err, fmt.Errorf("the mark of its deleted jobs is %w, by %v", ErrAhead, by))
 		}
 		p.Jobs = append(p.Jobs, f)
 	}

@@ -1,6 +1,7 @@
 package jobstore
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"strings"
@@ -54,7 +55,7 @@ func (r *reply) begin() {
 	}
 }
 
-func (r *reply) fail(err error) { r.err = first(r.err, err) }
+func (r *reply) fail(err error) { r.err = cmp.Or(r.err, err) }
 func (r *reply) more() bool     { return r.err == nil && r.More() }
 
 // item returns the letter of the next item, which must be one of some, and its number.

@@ -125,11 +125,6 @@ func freshest(pages []page) (h Header) {
 	return h
 }
 
-// compare orders positions.
-func (a At) compare(b At) int {
-	return cmp.Or(strings.Compare(string(a.Ballot), string(b.Ballot)), cmp.Compare(a.Seq, b.Seq))
-}
-
 // rowsOf returns the rows of all nodes, each once.
 func rowsOf[T comparable](lists [][]T) []T {
 	seen := make(map[T]bool)
