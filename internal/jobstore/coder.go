@@ -18,7 +18,8 @@ type coder struct {
 	err   error  // the first one of reading
 
 	out    []byte // written
-	key    string // of the word that the next value begins; empty: it has begun
+	key    string // of the present word
+	begins bool   // the next value begins the word
 	commas int    // before the next value
 }
 
@@ -37,13 +38,13 @@ func decode(text string, values func(*coder)) error {
 }
 
 // begin begins a word, unless it turns out to have no values.
-func (c *coder) begin(key string) { c.key, c.commas = key, 0 }
+func (c *coder) begin(key string) { c.key, c.begins, c.commas = key, true, 0 }
 
 func (c *coder) put(value string) {
 	if value != "" {
-		if c.key != "" {
+		if c.begins {
 			c.out = append(append(append(c.out, ' '), c.key...), '=')
-			c.key = ""
+			c.begins = false
 		}
 		for ; c.commas > 0; c.commas-- {
 			c.out = append(c.out, ',')

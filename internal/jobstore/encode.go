@@ -10,66 +10,42 @@ import (
 // A state is stored as words. Each word is a space, a key, an equals sign, and values. A list has a word for each element. Words without
 // values are omitted. An earlier version skips keys that a later version adds. A record is stored as values only.
 
-// stateKeys are the keys of a state's words, in the order in which they are written.
-var stateKeys = strings.Fields("since plan mark reading pause all manual canceled missed notrun waits open kept " +
-	"skipped last lastok byhand rerun failures removed lost gap ran")
-
-// code writes the words with a key, or reads the values of one.
-func (s *State) code(c *coder, key string) {
-	switch key {
-	case "since":
-		c.micros(&s.Since)
-	case "plan":
-		c.text(&s.Plan)
-	case "mark":
-		c.millis(&s.Mark)
-	case "reading":
-		c.millis(&s.Reading)
-	case "pause":
-		s.Pause.code(c)
-	case "all":
-		s.All.code(c)
-	case "manual":
-		s.Manual.code(c)
-	case "canceled":
-		s.Canceled.code(c)
-	case "missed":
-		number(c, &s.Missed)
-	case "notrun":
-		c.millis(&s.NotRun.Tick)
-		c.reason(&s.NotRun.Reason)
-	case "waits":
-		c.reason(&s.Waits)
-	case "open":
-		each(c, key, &s.Open, (*Open).code)
-	case "kept":
-		each(c, key, &s.Kept, func(t *time.Time, c *coder) { c.millis(t) })
-	case "skipped":
-		s.Skipped.code(c)
-	case "last":
-		s.Last.code(c)
-	case "lastok":
+// stateWords write the words with a key, or read the values of one. They are in the order in which they are written.
+var stateWords = []struct {
+	key  string
+	code func(*State, *coder)
+}{
+	{"since", func(s *State, c *coder) { c.micros(&s.Since) }},
+	{"plan", func(s *State, c *coder) { c.text(&s.Plan) }},
+	{"mark", func(s *State, c *coder) { c.millis(&s.Mark) }},
+	{"reading", func(s *State, c *coder) { c.millis(&s.Reading) }},
+	{"pause", func(s *State, c *coder) { s.Pause.code(c) }},
+	{"all", func(s *State, c *coder) { s.All.code(c) }},
+	{"manual", func(s *State, c *coder) { s.Manual.code(c) }},
+	{"canceled", func(s *State, c *coder) { s.Canceled.code(c) }},
+	{"missed", func(s *State, c *coder) { number(c, &s.Missed) }},
+	{"notrun", func(s *State, c *coder) { s.NotRun.code(c) }},
+	{"waits", func(s *State, c *coder) { c.reason(&s.Waits) }},
+	{"open", func(s *State, c *coder) { each(c, &s.Open, (*Open).code) }},
+	{"kept", func(s *State, c *coder) { each(c, &s.Kept, func(t *time.Time, c *coder) { c.millis(t) }) }},
+	{"skipped", func(s *State, c *coder) { s.Skipped.code(c) }},
+	{"last", func(s *State, c *coder) { s.Last.code(c) }},
+	{"lastok", func(s *State, c *coder) {
 		if c.reads || s.LastOK != s.Last {
 			s.LastOK.code(c)
 		}
-	case "byhand":
-		s.ByHand.code(c)
-	case "rerun":
-		each(c, key, &s.Reruns, (*Rerun).code)
-	case "failures":
-		number(c, &s.Failures)
-	case "removed":
-		c.flag(&s.Removed)
-	case "lost":
-		c.micros(&s.Lost)
-	case "gap":
-		each(c, key, &s.Gaps, (*Range).code)
-	case "ran":
-		s.Ran.code(c)
-	}
+	}},
+	{"byhand", func(s *State, c *coder) { s.ByHand.code(c) }},
+	{"rerun", func(s *State, c *coder) { each(c, &s.Reruns, (*Rerun).code) }},
+	{"failures", func(s *State, c *coder) { number(c, &s.Failures) }},
+	{"removed", func(s *State, c *coder) { c.flag(&s.Removed) }},
+	{"lost", func(s *State, c *coder) { c.micros(&s.Lost) }},
+	{"gap", func(s *State, c *coder) { each(c, &s.Gaps, (*Range).code) }},
+	{"ran", func(s *State, c *coder) { s.Ran.code(c) }},
 }
 
-func each[T comparable](c *coder, key string, all *[]T, code func(*T, *coder)) {
+// each writes a word for each element of a list, or adds the element of one.
+func each[T comparable](c *coder, all *[]T, code func(*T, *coder)) {
 	if c.reads {
 		var none, one T
 		if code(&one, c); one != none {
@@ -78,7 +54,7 @@ func each[T comparable](c *coder, key string, all *[]T, code func(*T, *coder)) {
 		return
 	}
 	for i := range *all {
-		c.begin(key)
+		c.begin(c.key)
 		code(&(*all)[i], c)
 	}
 }
@@ -86,30 +62,39 @@ func each[T comparable](c *coder, key string, all *[]T, code func(*T, *coder)) {
 // append appends the text of a state.
 func (s *State) append(to []byte) []byte {
 	c := coder{out: to}
-	for _, key := range stateKeys {
-		c.begin(key)
-		s.code(&c, key)
+	for _, word := range stateWords {
+		c.begin(word.key)
+		word.code(s, &c)
 	}
 	return c.out
 }
 
-// decodeState decodes a text of State.append.
-func decodeState(text string) (State, error) {
-	var s State
+// decode decodes a text of State.append into a zero state. If that fails, the state stays zero.
+func (s *State) decode(text string) error {
 	c := coder{reads: true}
 	for text != "" {
 		var word, key string
 		word, text, _ = strings.Cut(text, " ")
 		key, c.left, _ = strings.Cut(word, "=")
-		s.code(&c, key)
+		for i := range stateWords {
+			if stateWords[i].key == key {
+				stateWords[i].code(s, &c)
+			}
+		}
 		if err := cmp.Or(c.err, s.check()); err != nil {
-			return State{}, fmt.Errorf("the state of the job cannot be read: %.80q: %w", word, err)
+			*s = State{}
+			return fmt.Errorf("the state of the job cannot be read: %.80q: %w", word, err)
 		}
 	}
 	if s.Last.State == StateOK && s.LastOK.State == "" {
 		s.LastOK = s.Last
 	}
-	return s, nil
+	return nil
+}
+
+func (n *NotRun) code(c *coder) {
+	c.millis(&n.Tick)
+	c.reason(&n.Reason)
 }
 
 func (o *Open) code(c *coder) {

@@ -6,7 +6,10 @@ import "context"
 func (s State) Text() string { return string(s.append(nil)) }
 
 // DecodeState decodes it.
-var DecodeState = decodeState
+func DecodeState(text string) (s State, err error) {
+	err = s.decode(text)
+	return s, err
+}
 
 // Text returns what the nodes store.
 func (s Setting) Text() string { return encode(s.code) }

@@ -71,7 +71,8 @@ func storable(t *testing.T, what any) {
 	if !ok {
 		return
 	}
-	again, err := decodeState(string(s.append(nil)))
+	var again State
+	err := again.decode(string(s.append(nil)))
 	if err != nil || len(again.Open) != len(s.Open) || !again.Mark.Equal(s.Mark.Truncate(time.Millisecond)) {
 		t.Errorf("%+v is stored as %+v, %v", s, again, err)
 	}

@@ -110,7 +110,7 @@ type polled struct {
 
 // readPolled reads the reply of the script poll. It skips requests that cannot be decoded.
 func readPolled(r *reply) polled {
-	r.header()
+	r.text() // the header
 	_, n := r.item("c")
 	if n > 4*maxRequests {
 		r.fail(fmt.Errorf("unexpected reply: it has %d requests", n/2))

@@ -107,11 +107,12 @@ func readPrepared(r *reply) Promise {
 	}
 	for r.more() {
 		raw, _ := readRaw(r)
-		f := raw.decode(p.Time)
+		p.Jobs = append(p.Jobs, Found{})
+		f := &p.Jobs[len(p.Jobs)-1]
+		raw.decode(p.Time, f)
 		if by := p.Floor.Sub(p.Time); f.Kind == None && by > Ahead {
 			f.Ahead, f.Err = max(f.Ahead, by), cmp.Or(f.Err, fmt.Errorf("the mark of its deleted jobs is %w, by %v", ErrAhead, by))
 		}
-		p.Jobs = append(p.Jobs, f)
 	}
 	return p
 }
@@ -143,16 +144,15 @@ func readRaw(r *reply) (f raw, more int64) {
 	return f, more
 }
 
-// decode decodes the state. now is by the node's clock.
-func (f *raw) decode(now time.Time) Found {
-	found := Found{Kind: f.kind, Written: Written{At: f.at}, Err: f.err, text: f.state}
-	if f.kind != None && f.err == nil {
-		found.State, found.Err = decodeState(f.state)
+// decode decodes the state into f, since a State is large. now is by the node's clock.
+func (r *raw) decode(now time.Time, f *Found) {
+	*f = Found{Kind: r.kind, Written: Written{At: r.at}, Err: r.err, text: r.state}
+	if r.kind != None && r.err == nil {
+		f.Err = f.State.decode(r.state)
 	}
-	if found.Err == nil {
-		found.Ahead, found.Err = found.aheadBy(now)
+	if f.Err == nil {
+		f.Ahead, f.Err = f.aheadBy(now)
 	}
-	return found
 }
 
 // Widths of an entry's parts.

@@ -18,7 +18,9 @@ func TestDecide_StatesOfTheFuture(t *testing.T) {
 	knows := func(mark, seq int) Promise {
 		text := State{Mark: start.Add(time.Duration(mark) * time.Hour)}
 		f := raw{kind: Stale, at: At{ballot, seq}, state: string(text.append(nil))}
-		return Promise{Time: now, Began: now, Jobs: []Found{f.decode(now)}}
+		p := Promise{Time: now, Began: now, Jobs: []Found{{}}}
+		f.decode(now, &p.Jobs[0])
+		return p
 	}
 	none := Promise{Time: now, Began: now, Jobs: []Found{{}}}
 	away := Promise{Err: quorum.ErrNoAnswer}

@@ -70,22 +70,23 @@ func viewsOf(pages []page) []View {
 		}
 		return b.at.compare(a.at) // the newest first
 	})
+	var found Found // used for all
 	for header := freshest(pages); len(all) > 0; {
 		n := 1
 		for n < len(all) && all[n].name == all[0].name {
 			n++
 		}
-		views = append(views, viewOf(all[:n], header))
+		views = append(views, viewOf(all[:n], header, &found))
 		all = all[n:]
 	}
 	return views
 }
 
 // viewOf returns the newest state of a job that can be read. all are the nodes' answers, the newest first.
-func viewOf(all []jobAnswer, header Header) View {
+func viewOf(all []jobAnswer, header Header, found *Found) View {
 	v := View{Job: all[0].name}
 	for _, a := range all {
-		found := a.decode(a.page.now)
+		a.decode(a.page.now, found)
 		if v.At, v.State, v.Err = found.At, found.State, found.Err; v.Err == nil {
 			break
 		}
