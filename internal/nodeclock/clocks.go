@@ -44,15 +44,12 @@ type node struct {
 	server  uint64        // that last said who it is; 0: none did
 	changed time.Duration // when another server came last, or may have come
 	known
-	before known // its latest jump, if there was one
 }
 
 // known is what the sightings between two jumps of a clock have in common.
 type known struct {
 	offset interval // the node's clock, since 1970, minus the process's, since origin
 	at     time.Duration
-	first  time.Duration // when the first of the replies was received
-	last   time.Duration // when the last of the requests was sent
 	jumps
 }
 
@@ -72,7 +69,7 @@ func New(c Config) *Clocks {
 
 // Note records a node's reply: its TIME in microseconds since 1970, when the request was sent, and when the reply was
 // received. The server says who it is, or 0. Note returns by how much the node's clock has jumped, which is usually 0;
-// [Clocks.Distrust] returns the consequences.
+// [Clocks.Distrust] returns the consequences. A node has one request at a time, so its replies are noted in order.
 func (c *Clocks) Note(node int, sent, received time.Time, micros int64, server uint64) (jumped time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -81,12 +78,7 @@ func (c *Clocks) Note(node int, sent, received time.Time, micros int64, server u
 	}
 	from, to := sent.Sub(c.origin), received.Sub(c.origin)
 	clock := time.Duration(min(max(micros, 0), maxMicros)) * time.Microsecond
-	sighting := known{
-		offset: interval{clock - to, clock - from}.widen(granularity/2 + c.drift(to-from)),
-		at:     to,
-		first:  to,
-		last:   from,
-	}
+	sighting := known{offset: interval{clock - to, clock - from}.widen(granularity/2 + c.drift(to-from)), at: to}
 
 	n := &c.nodes[node]
 	sighting.jumps = n.jumps
@@ -97,15 +89,12 @@ func (c *Clocks) Note(node int, sent, received time.Time, micros int64, server u
 	if n.server == 0 || server != 0 && server != n.server {
 		n.server, n.changed = server, to
 	}
-	if c.isLate(n, sighting) {
-		return 0
-	}
 	if both, ok := c.agree(n.known, sighting); ok {
 		n.known = both
 		return 0
 	}
 	sighting.jumps = c.jumpsAfter(n.known, sighting)
-	n.before, n.known = n.known, sighting
+	n.known = sighting
 	return sighting.by
 }
 
@@ -139,18 +128,9 @@ func (c *Clocks) offsetAt(k known, at time.Duration) interval {
 // agree returns what two sightings of one clock have in common.
 func (c *Clocks) agree(a, b known) (both known, ok bool) {
 	a.offset, b.offset = c.offsetAt(a, max(a.at, b.at)), c.offsetAt(b, max(a.at, b.at))
-	a.at, a.last = max(a.at, b.at), max(a.last, b.last)
+	a.at = max(a.at, b.at)
 	a.offset, ok = a.offset.share(b.offset)
 	return a, ok
-}
-
-// isLate reports whether a sighting shows the node as it was before its latest jump, and may be that old.
-func (c *Clocks) isLate(n *node, sighting known) bool {
-	if n.by == 0 || sighting.last > n.first {
-		return false
-	}
-	_, ok := c.agree(n.before, sighting)
-	return ok
 }
 
 // interval is the range of a value, both ends included.

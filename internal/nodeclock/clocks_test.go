@@ -46,29 +46,6 @@ func TestNote_SeesAJump(t *testing.T) {
 	}
 }
 
-func TestNote_IgnoresALateReplyFromBeforeTheJump(t *testing.T) {
-	w := newWorld(3)
-	w.askAll(t)
-	late := w.send(0)
-	w.read(late)
-	w.pass(ms)
-	w.nodes[0] += time.Hour
-	if by := w.ask(0, ms); !near(by, time.Hour, 20*ms) {
-		t.Fatalf("a jump by %v", by)
-	}
-	w.receive(late)
-	if by := w.note(late); by != 0 {
-		t.Errorf("the late reply shows a jump by %v", by)
-	}
-	w.askAll(t)
-	w.jumped(t, 0, time.Hour)
-
-	w.nodes[0] -= time.Hour // to the same offset, but not in a late reply
-	if by := w.ask(0, ms); !near(by, -time.Hour, 20*ms) {
-		t.Errorf("back again: a jump by %v", by)
-	}
-}
-
 func TestNote_BearsWithWhatNoClockShows(t *testing.T) {
 	w := newWorld(3)
 	w.askAll(t)

@@ -10,9 +10,7 @@
 // If they do not intersect, no rate explains that: the clock has jumped, and only the new interval is known.
 //
 // Each reply's interval is widened by 1 ms on either side. Since the knowledge is the intersection of all replies since
-// the last jump, the millisecond is granted only once: a clock that creeps a little with every reply is detected, too. A
-// reply that agrees with the knowledge before a jump, and whose request was sent before the jump was found, is late and
-// ignored.
+// the last jump, the millisecond is granted only once: a clock that creeps a little with every reply is detected, too.
 //
 // # What a jump costs
 //

@@ -189,16 +189,16 @@ func (w *worker) exchange(until time.Time, groups []*group) {
 	for _, g := range groups {
 		if g.err != nil && refusal.Code(g.err) == refusal.NoScript {
 			lacking = append(lacking, g)
+		} else {
+			w.conclude(g)
 		}
 	}
 	if len(lacking) > 0 {
 		defer w.limit(until)()
 		w.send(until, lacking, true)
 	}
-	for _, g := range groups {
-		g.resent = g.resent || g.written && !w.isOne()
-		g.addNature()
-		w.see(g)
+	for _, g := range lacking {
+		w.conclude(g)
 	}
 }
 
@@ -285,8 +285,10 @@ func (w *worker) received(groups []*group, sent time.Time, err error) {
 	w.node.note(&groups[0].result)
 }
 
-// see reports an exchange to Config.Seen.
-func (w *worker) see(g *group) {
+// conclude gives the error of a command its nature, and reports the exchange to Config.Seen.
+func (w *worker) conclude(g *group) {
+	g.resent = g.resent || g.written && !w.isOne()
+	g.addNature()
 	source := g.command.source()
 	refused := g.err != nil && g.isAnswer()
 	if w.node.config.Seen == nil || refused && source.optional || errors.Is(g.err, errGone) {
