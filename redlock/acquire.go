@@ -158,47 +158,6 @@ func (g *grant) placed(node int) time.Time {
 	return a.Received
 }
 
-// grantHead appends the first arguments of the acquire and repair scripts: list and flags.
-type grantHead struct {
-	list          string // longest lease and number of nodes, see listOf
-	unseen        bool   // see WithUnseenRestarts
-	began         time.Time
-	checkInterval time.Duration
-	checked       []atomic.Int64 // by node, when a guard check was last forced, in nanoseconds since began
-}
-
-// checkInterval is how often a node checks its guard even though it refuses every lock. So a guard starts, and is
-// marked as used, even while every lock is held. Short leases need a shorter interval: a guard updates its time of use
-// eight times per longest lease.
-const checkInterval = time.Second
-
-func newGrantHead(l *Locker) *grantHead {
-	every := min(checkInterval, l.settings.MaxTTL/16)
-	return &grantHead{
-		list: l.list, unseen: l.settings.UnseenRestarts, began: time.Now().Add(-every), checkInterval: every,
-		checked: make([]atomic.Int64, l.size),
-	}
-}
-
-func (h *grantHead) AppendArgs(node int, args []any) []any {
-	checked := &h.checked[node]
-	now := int64(time.Since(h.began))
-	look := now-checked.Load() >= int64(h.checkInterval)
-	if look {
-		checked.Store(now)
-	}
-	flags := ""
-	switch {
-	case look && h.unseen:
-		flags = "gb"
-	case look:
-		flags = "g"
-	case h.unseen:
-		flags = "b"
-	}
-	return append(args, &h.list, flags)
-}
-
 // asker asks the nodes, either all at once or some before the others.
 type asker func(ctx context.Context, call quorum.Call[reply]) (*round, error)
 

@@ -1,7 +1,7 @@
 -- acquire: grant locks that are free, each with its next number
 -- KEYS     hash of the prefix
 -- ARGV     list, in the guard's format;
---          flags: b accepts a server that hides its identity, g forces a check of the guard and updates its fields;
+--          b to accept a server that hides its identity;
 --          then for each lock: field, value, ttl (ms), not after (µs), and who waits for it, or nothing: 12 characters,
 --          and for how many ms it will wait at most
 -- returns  SECONDS MICROSECONDS IDENTITY, and for each lock an item; without an IDENTITY if another value holds every lock:
@@ -24,12 +24,11 @@
 -- The line of a lock is a field of its own: for each process that waits, 12 characters, and until when (16 digits, µs by
 -- this server's clock) it promises to be there. Who is refused is appended, or its promise renewed; entries that have
 -- passed are dropped. A free lock is for place k from k x 10 ms after its release on.
--- Most calls are for one lock and have no flags; some lines below handle that case separately because it is cheaper.
+-- If the guard was not used for a second, it is checked even if every lock is held: so it starts, and stays in use.
+-- Most calls are for one lock; some lines below handle that case separately because it is cheaper.
 local t = redis.call('TIME')
-local now, hash, list, flags, sub = t[1] * 1000000 + t[2], KEYS[1], ARGV[1], ARGV[2], string.sub
-local update = flags ~= '' and string.find(flags, 'g', 1, true)
-local anonymous = flags ~= '' and string.find(flags, 'b', 1, true)
-local readonly, found = false, nil
+local now, hash, list, sub = t[1] * 1000000 + t[2], KEYS[1], ARGV[1], string.sub
+local anonymous, readonly, found = ARGV[2] == 'b', false, nil
 if ARGV[8] then
   local fields = {'g', 'h'}
   for i = 3, #ARGV, 5 do
@@ -47,7 +46,8 @@ local high = found[2] and tonumber(found[2]) or 0 -- the largest token, if it wa
 if not (high < 9007199254740991) then -- also true for NaN: it is forged
   high = 0
 end
-local checked, refused, why, start, longest -- what the guard says to all locks, once a lock is free
+local checks, checked -- whether the guard is to be checked although a lock is held; whether it was
+local refused, why, start, longest -- what it says to all locks
 for i = 3, #ARGV, 5 do
   local field, value, who = ARGV[i], ARGV[i + 1], ARGV[i + 4]
   local item, text, left, granted -- left: for how many ms the hold, the line or the guard refuses
@@ -95,7 +95,11 @@ for i = 3, #ARGV, 5 do
     end
   end
 
-  if not checked and (not item or update) then
+  if item and checks == nil and list ~= '' then
+    local unused = now / 1000 - (tonumber(sub(guard or '', 95, 107)) or 0) -- for how many ms
+    checks = unused >= 1000 or unused < 0
+  end
+  if not checked and (checks or not item) then
     -- include guard
     checked, refused, why, start, longest = true, refusal, reason, since, kept
   end

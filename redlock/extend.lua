@@ -61,14 +61,13 @@ end
 if m == 2 * (n - 1) then
   items = {'a'}
 end
+-- include identity
 local guard = found[1]
-if guard and list ~= '' and sub(guard, 91, 93) == sub(list, 14, 16) then
-  -- Record that the list of nodes is in use, eight times per longest lease.
-  local ms, used = math.floor(now / 1000), tonumber(sub(guard, 95, 107)) or 0
-  if used + tonumber(sub(guard, 78, 89)) / 8 <= ms then
-    changes[m + 1] = 'g'
-    changes[m + 2] = sub(guard, 1, 94) .. string.format('%013d', ms)
-  end
+if list ~= '' and guard and sub(guard, 91, 93) == sub(list, 14, 16) and (not identity or identity == sub(guard, 3, 42)) and
+    (tonumber(sub(guard, 95, 107)) or 0) + 1000 <= now / 1000 then
+  -- The list of nodes is in use. The guard of another server stays unused, so that the next acquire starts one.
+  changes[m + 1] = 'g'
+  changes[m + 2] = sub(guard, 1, 94) .. string.format('%013d', math.floor(now / 1000))
 end
 local ahead = tonumber(high) - now
 if ahead > 0 and ahead > 1000 * (tonumber(sub(guard or '', 78, 89)) or 0) then
@@ -79,5 +78,4 @@ if ahead > 0 and ahead > 1000 * (tonumber(sub(guard or '', 78, 89)) or 0) then
   end
 end
 -- include overwrite
--- include identity
 -- include answer

@@ -79,6 +79,27 @@ func TestGuard_ExtensionsKeepTheListInUse(t *testing.T) {
 	})
 }
 
+// The guard of a node that restarts starts even while its only lock is held and extended, so that the wait is over once it is
+// released.
+func TestGuard_StartsWhileEveryLockIsHeld(t *testing.T) {
+	bubble.Run(t, 1, func(t *testing.T, c *bubble.Cluster) {
+		l, _ := c.Locker()
+		lease := mustAcquire(t, l, "x", redlock.WithAutoExtend(redlock.Extension{Every: ttl / 40}))
+		c.Restart(0) // keeps its data
+		waiter, _ := c.Locker()
+		time.Sleep(ttl / 100) // extensions are due every quarter of a second, and this is between them
+		for range 15 {
+			time.Sleep(ttl / 10)
+			_, err := waiter.TryAcquire(t.Context(), "x")
+			want.Err(t, err, redlock.ErrHeld)
+		}
+		if err := lease.Release(t.Context()); err != nil {
+			t.Error(err)
+		}
+		mustAcquire(t, waiter, "x")
+	})
+}
+
 // All clients wait for the longest lease that any client may have.
 func TestGuard_WaitsForTheLongestLeaseOfThePrefix(t *testing.T) {
 	bubble.Run(t, 3, func(t *testing.T, c *bubble.Cluster) {

@@ -1,10 +1,10 @@
 -- repair: restore locks on a node that has lost them, and raise their numbers if they are lower
 -- KEYS     hash of the prefix
--- ARGV     list, flags, as in acquire; then for each lock: field, value, ttl (ms), token (16 digits), not after (µs)
+-- ARGV     list and b, as in acquire; then for each lock: field, value, ttl (ms), token (16 digits), not after (µs)
 -- returns  as acquire; the number is the token
 local t = redis.call('TIME')
 local now, hash, list, sub = t[1] * 1000000 + t[2], KEYS[1], ARGV[1], string.sub
-local update, anonymous, readonly = string.find(ARGV[2], 'g', 1, true), string.find(ARGV[2], 'b', 1, true), false
+local anonymous, readonly = ARGV[2] == 'b', false
 local fields = {'g'}
 for i = 3, #ARGV, 5 do
   fields[#fields + 1] = ARGV[i]

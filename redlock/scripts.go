@@ -68,11 +68,14 @@ type commands struct {
 
 // newCommands makes the commands, and sets how the Locker observes their answers.
 func newCommands(l *Locker) commands {
-	granting := newGrantHead(l)
-	publish := ""
+	anonymous, publish := "", ""
+	if l.settings.UnseenRestarts {
+		anonymous = "b"
+	}
 	if l.channels {
 		publish = "p"
 	}
+	granting := constants{l.list, anonymous}
 	return commands{
 		acquire: acquireScript.Command(maxTogether, granting, l.hash).Seen(l.observed.seeGrant),
 		repair:  repairScript.Command(maxTogether, granting, l.hash).Seen(l.observed.seeGrant),

@@ -5,7 +5,6 @@
 --           guard      its field g, false if there is none
 --           list       longest lease of the caller (12 digits, ms) and nodes in its list (3 digits); '' for no guard
 --           anonymous  whether to accept a server that hides its identity
---           update     whether to update the guard's fields even if that could wait
 --           identity   declared; see identity
 --           readonly   whether to leave the guard as it is: only a script that takes locks may start or lengthen one
 -- declares  (and updates guard and identity)
@@ -14,7 +13,7 @@
 --           kept    the longest lease known (ms)
 -- The guard is LAYOUT IDENTITY SINCE UNTIL LONGEST NODES USED, each of a fixed width: the server's identity (40), when the
 -- guard started and when it ends (µs, 16), the longest lease known (ms, 12), the length of the list of nodes (3), and when
--- that list was last used (ms, 13).
+-- that list was last used (ms, 13), which is brought up to date if it is a second old.
 -- include identity
 local refusal, reason, since, kept = nil, nil, '0000000000000000', 0
 if list ~= '' then
@@ -27,7 +26,8 @@ if list ~= '' then
   else
     local over = known and tonumber(string.sub(guard, 61, 76))
     since = known and string.sub(guard, 44, 59)
-    if not known or tonumber(since) > now or string.sub(guard, 78, 93) ~= list or update then
+    local unused = known and now / 1000 - tonumber(string.sub(guard, 95, 107)) -- for how many ms
+    if not known or tonumber(since) > now or string.sub(guard, 78, 93) ~= list or unused >= 1000 or unused < 0 then
       local id = identity or known and string.sub(guard, 3, 42) or string.rep('-', 40)
       local nodes, ms = string.sub(list, 14, 16), math.floor(now / 1000)
       -- An absurdly long lease is ignored: one wrong number must not guard a node for years.
@@ -35,7 +35,7 @@ if list ~= '' then
       kept = math.max(kept, math.min(tonumber(longest or '0'), math.max(86400000, 100 * kept)))
       if not known or tonumber(since) > now then
         since = string.format('%016d', now)
-      elseif other ~= nodes and tonumber(used) + kept + kept / 8 > ms then
+      elseif other ~= nodes and tonumber(used) + kept + 1000 > ms then
         refusal, nodes, ms = 'l' .. tonumber(other), other, math.min(tonumber(used), ms) -- the clock may have been set back
       end
       over = tonumber(since) + kept * 1000

@@ -12,7 +12,6 @@ local ahead = 2000000 -- µs that a ballot, a mark or a setting may be ahead of 
 local sub = string.sub
 local t = redis.call('TIME')
 local now, hash, jobs, list = t[1] * 1000000 + t[2], KEYS[1], KEYS[2], ARGV[1]
-local update = true
 local anonymous, readonly = string.find(ARGV[2], 'b', 1, true), string.find(ARGV[2], 's', 1, true)
 local fields = redis.call('HMGET', hash, 'g', ARGV[3])
 local guard, marker, identity = fields[1], fields[2], nil
