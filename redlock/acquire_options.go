@@ -66,23 +66,19 @@ type Extension struct {
 
 const maxText = 4096
 
-// report reports the outcome of an attempt to onAttempt.
-func (r *request) report(began time.Time, err error) {
-	if r.onAttempt != nil {
-		r.onAttempt(time.Since(began), err)
+// report reports the outcome of an attempt to onAttempt. If that panics, the caller never gets the lease, so the lease is
+// abandoned.
+func (r *request) report(began time.Time, lease *Lease, err error) {
+	if r.onAttempt == nil {
+		return
 	}
-}
-
-// reportLast reports the outcome of the last attempt. If onAttempt panics, the caller never gets the lease, so the
-// lease is abandoned.
-func (r *request) reportLast(began time.Time, lease *Lease, err error) {
 	reported := false
 	defer func() {
 		if !reported && lease != nil {
 			lease.Abandon()
 		}
 	}()
-	r.report(began, err)
+	r.onAttempt(time.Since(began), err)
 	reported = true
 }
 

@@ -113,7 +113,9 @@ func (s *Lease) endLocked(why error) {
 			s.timer.Stop()
 		}
 	}
-	s.locker.renewer.remove(s.renewal)
+	if s.renewal != nil {
+		s.locker.renewer.remove(s.renewal)
+	}
 	s.locker.leases.remove(s)
 }
 

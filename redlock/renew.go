@@ -103,7 +103,7 @@ func (n *renewer) queueLocked(r *renewal, at time.Time) {
 func (n *renewer) remove(r *renewal) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	if r != nil && r.item != nil {
+	if r.item != nil {
 		n.queue.Remove(r.item)
 		r.item = nil
 	}

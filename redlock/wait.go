@@ -79,14 +79,14 @@ func (w *wait) acquire(ctx context.Context) (*Lease, error) {
 			err = cmp.Or(w.locker.heldByCaller(ctx, w.name, w.holder), err) // a lease of another Locker on the same nodes
 		}
 		if err == nil || isHopeless(err, w.locker.size) || errors.Is(err, caller.ErrSelf) {
-			w.reportLast(began, lease, err)
+			w.report(began, lease, err)
 			return lease, err
 		}
 		if outcome := w.outcome(err); outcome != nil && (ctx.Err() == nil || last == nil) {
 			last = outcome
 		}
 		last = cmp.Or(last, err)
-		w.report(began, last)
+		w.report(began, nil, last)
 		if cause := w.wait(ctx, err); cause != nil {
 			if errors.Is(last, cause) {
 				return nil, last // only the first attempt was made, and ctx cut it short

@@ -194,18 +194,13 @@ func (c *connection) take(hasty bool) {
 	c.conn = on.Conn()
 }
 
-// renew has the next commands, until rejoin, sent on a connection that is dialed for them. It returns how often that must
-// be tried: other clients take one idle connection after the other, and drop each that is broken.
-func (c *connection) renew(written bool) (tries int) {
+// renew has the next commands, until rejoin, sent on a connection that is dialed for them. Other clients drop the broken one
+// themselves.
+func (c *connection) renew() {
 	if c.isOne() {
 		c.close()
 		c.single = nil
-		return 1
 	}
-	if pool := c.client.PoolStats(); written && pool != nil {
-		return 1 + int(pool.IdleConns)
-	}
-	return 1
 }
 
 // rejoin closes what renew has made beside the given client's pool: go-redis would not close it when the master changes.

@@ -178,12 +178,11 @@ func (w *worker) exchange(until time.Time, groups []*group) {
 	w.send(until, groups, false)
 	if w.isBroken(groups[0].err) && !w.aborted.Load() && time.Now().Before(until) {
 		defer w.limit(until)()
-		for tries := w.renew(groups[0].written); tries > 0 && w.isBroken(groups[0].err) && time.Now().Before(until); tries-- {
-			for _, g := range groups {
-				g.resent = g.resent || g.written
-			}
-			w.send(until, groups, false)
+		w.renew()
+		for _, g := range groups {
+			g.resent = g.resent || g.written
 		}
+		w.send(until, groups, false)
 	}
 	var lacking []*group
 	for _, g := range groups {
