@@ -67,29 +67,18 @@ func newNode(config *Config, index int, addr string, client redis.UniversalClien
 
 // enqueue adds the task to the queue, and has the goroutine send it.
 func (n *node) enqueue(t task) {
-	now := time.Now()
 	n.mu.Lock()
 	if n.closed {
 		n.mu.Unlock()
 		t.fail(ErrClosed)
 		return
 	}
-	// If the node hangs, this keeps the queue short.
-	live := 0
-	for live < len(n.queue) && n.queue[live].expired(now) {
-		live++
-	}
-	expired := slices.Clone(n.queue[:live])
-	n.queue = append(slices.Delete(n.queue, 0, live), t)
+	defer n.mu.Unlock()
+	n.queue = append(n.queue, t)
 	n.alone = n.alone && !n.busy
 	if !n.busy {
 		n.busy = true
 		n.wakeLocked()
-	}
-	n.mu.Unlock()
-
-	for _, t := range expired {
-		t.fail(errExpired)
 	}
 }
 
