@@ -96,8 +96,8 @@ for i = 3, #ARGV, 5 do
   end
 
   if item and checks == nil and list ~= '' then
-    local unused = now / 1000 - (tonumber(sub(guard or '', 95, 107)) or 0) -- for how many ms
-    checks = unused >= 1000 or unused < 0
+    local unused = guard and #guard == 107 and now - sub(guard, 95, 107) * 1000 -- for how many µs
+    checks = not unused or unused >= 1000000 or unused < 0
   end
   if not checked and (checks or not item) then
     -- include guard

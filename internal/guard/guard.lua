@@ -26,8 +26,8 @@ if list ~= '' then
   else
     local over = known and tonumber(string.sub(guard, 61, 76))
     since = known and string.sub(guard, 44, 59)
-    local unused = known and now / 1000 - tonumber(string.sub(guard, 95, 107)) -- for how many ms
-    if not known or tonumber(since) > now or string.sub(guard, 78, 93) ~= list or unused >= 1000 or unused < 0 then
+    local unused = known and now - string.sub(guard, 95, 107) * 1000 -- for how many µs
+    if not known or tonumber(since) > now or string.sub(guard, 78, 93) ~= list or unused >= 1000000 or unused < 0 then
       local id = identity or known and string.sub(guard, 3, 42) or string.rep('-', 40)
       local nodes, ms = string.sub(list, 14, 16), math.floor(now / 1000)
       -- An absurdly long lease is ignored: one wrong number must not guard a node for years.
