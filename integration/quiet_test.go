@@ -104,15 +104,7 @@ func TestQuiet_ConnectionsThatHaveEndedCostNothing(t *testing.T) {
 	for kind, client := range quietClients {
 		for how, end := range quiet {
 			tests.run(kind+"/"+how, func(t *testing.T) {
-				var args []string
-				if kind == "cluster" {
-					args = []string{"--cluster-enabled", "yes"}
-				}
-				nodes := startServers(t, 1, args...)
-				proxy, err := nodes.Node(0).Proxy()
-				must(t, err)
-				server := admins(t, nodes.Addrs())[0]
-				must(t, server.Ping(t.Context()).Err()) // this connection outlives the end of plain connections
+				server, proxy := startQuiet(t, kind)
 				given := client(t, server, proxy)
 				t.Cleanup(func() { _ = given.Close() }) // TLS says good-bye on connections that have ended
 				var reported complaints
@@ -132,6 +124,57 @@ func TestQuiet_ConnectionsThatHaveEndedCostNothing(t *testing.T) {
 			})
 		}
 	}
+}
+
+// A subscription that a router has forgotten is noticed within half a minute. From then on, those who wait learn of a
+// release when it happens.
+func TestQuiet_AForgottenSubscriptionIsReplaced(t *testing.T) {
+	t.Parallel()
+	tests := beside{t: t}
+	defer tests.Wait()
+	for kind, client := range quietClients {
+		tests.run(kind, func(t *testing.T) {
+			server, proxy := startQuiet(t, kind)
+			given := []redis.UniversalClient{client(t, server, proxy)}
+			t.Cleanup(func() { _ = given[0].Close() }) // TLS says good-bye on connections that have ended
+			opts := []redlock.Option{redlock.WithoutRestartGuard(), redlock.WithNodeTimeout(longTimeout), redlock.WithTTL(waitLimit)}
+			held := acquire(t, lockerOn(t, given, opts...), "x")
+			waiter, acquired := lockerOn(t, given, opts...), make(chan error, 1)
+			go func() { // ends with the test, and is received below
+				_, err := waiter.Acquire(t.Context(), "x")
+				acquired <- err
+			}()
+			poll(t, "subscription", func() bool {
+				clients, err := server.Do(t.Context(), "CLIENT", "LIST", "TYPE", "PUBSUB").Text()
+				must(t, err)
+				return clients != ""
+			})
+			proxy.Swallow()
+			time.Sleep(35 * time.Second)
+			release(t, held)
+			select {
+			case err := <-acquired:
+				must(t, err)
+			case <-time.After(waitLimit / 4):
+				t.Errorf("it has not learned of the release after %v", waitLimit/4)
+			}
+		})
+	}
+}
+
+// startQuiet starts a server behind a proxy. The server's client has a connection that outlives the end of plain ones.
+func startQuiet(t *testing.T, kind string) (server *redis.Client, proxy *redisproc.Proxy) {
+	t.Helper()
+	var args []string
+	if kind == "cluster" {
+		args = []string{"--cluster-enabled", "yes"}
+	}
+	nodes := startServers(t, 1, args...)
+	proxy, err := nodes.Node(0).Proxy()
+	must(t, err)
+	server = admins(t, nodes.Addrs())[0]
+	must(t, server.Ping(t.Context()).Err())
+	return server, proxy
 }
 
 // fill leaves several idle connections in the pool of a client.

@@ -56,7 +56,6 @@ func Options(node string) (*redis.Options, error) {
 		if err != nil {
 			return nil, dialError(err, o.TLSConfig != nil)
 		}
-		keepAlive(c)
 		return bounded.New(c), nil
 	}
 	o.DialerRetries = 1 // the next call dials again anyway
@@ -86,18 +85,6 @@ func dialError(err error, secure bool) error {
 		return err // it already says that
 	}
 	return fmt.Errorf("the TLS handshake failed; if this port does not use TLS, the URL begins with redis://: %w", err)
-}
-
-// keepAlive has the operating system ask every few seconds whether a quiet connection still exists. A router may have
-// forgotten it. A subscription, which only waits, would not notice that: go-redis asks once in five minutes.
-func keepAlive(c net.Conn) {
-	if secure, ok := c.(*tls.Conn); ok {
-		c = secure.NetConn()
-	}
-	if plain, ok := c.(*net.TCPConn); ok {
-		every := net.KeepAliveConfig{Enable: true, Idle: 15 * time.Second, Interval: 5 * time.Second, Count: 3}
-		_ = plain.SetKeepAliveConfig(every) // a hint, as the messages are that may be missed otherwise
-	}
 }
 
 // setName names the connection on the server. Some managed services refuse that; the connection then goes unnamed.

@@ -117,6 +117,27 @@ func TestSubscribe_ReportsEachNodeThatIsAway(t *testing.T) {
 	})
 }
 
+// A router may have forgotten a connection on which nothing was sent for a while. Nothing else would show that.
+func TestSubscribe_NoticesAConnectionThatIsSilent(t *testing.T) {
+	run(t, func(t *testing.T, p *process) {
+		s := p.subscribe()
+		wantEvents(t, s, back(0, 1, 2)...)
+		p.Hang(1)
+		time.Sleep(31 * time.Second)
+		p.Heal()
+		time.Sleep(6 * time.Second) // more than the longest pause between two dials
+		wantEvents(t, s, back(1)...)
+		p.publish(t, 1, "from 1")
+		wantEvents(t, s, text(1))
+		dials := p.cluster.Node(1).TotalConnectionCount()
+		time.Sleep(time.Hour)
+		wantEvents(t, s)
+		if n := p.cluster.Node(1).TotalConnectionCount() - dials; n > 0 {
+			t.Errorf("%d new connections, although the one before them works", n)
+		}
+	})
+}
+
 // What a node published before it has confirmed the channel may have been missed.
 func TestSubscribe_ThatIsConfirmedLateReportsMissedMessages(t *testing.T) {
 	run(t, func(t *testing.T, p *process) {

@@ -2,6 +2,7 @@ package notify
 
 import (
 	"errors"
+	"os"
 	"sync"
 	"time"
 
@@ -39,6 +40,11 @@ func (s *subscriber) changeLocked(channel string) {
 // of the node come again later; until then, waiting processes are in the lists of other nodes, and ask when a hold must
 // have ended. Shorter: a node that is gone for good is dialed that often by every process.
 const maxAway = 5 * time.Second
+
+// quiet is how long a node may be silent until it is asked for an answer. A router or a proxy may have forgotten the
+// connection, which nothing else would show. Longer: what the node publishes is missed for that long, and those who wait
+// learn of a release only when the hold must have ended. Shorter: each process asks each node that often.
+const quiet = 30 * time.Second
 
 // run connects whenever there are channels, until the Notifier stops.
 func (s *subscriber) run() {
@@ -116,15 +122,27 @@ func (s *subscriber) connect() error {
 	}
 }
 
+// none is a channel that nobody subscribes to. A node confirms the end of a subscription to it, whatever the user's rights
+// to channels are, and so shows that the connection works. PING would need one more right.
+const none = "none"
+
 // receive passes on what the node publishes, and whether it refuses channels, until the connection breaks.
 func (s *subscriber) receive(link *redis.PubSub, refused signal.Signal) error {
 	n := s.notifier
+	limit := quiet
 	for {
 		var message any
 		err := bounded.Call(func() (err error) {
-			message, err = link.Receive(n.config.Open)
+			message, err = link.ReceiveTimeout(n.config.Open, limit)
 			return err
 		})
+		if errors.Is(err, os.ErrDeadlineExceeded) && limit == quiet {
+			limit = n.config.Timeout // for the answer
+			if err = link.Unsubscribe(n.config.Open, none); err == nil {
+				continue
+			}
+		}
+		limit = quiet
 		switch m := message.(type) {
 		case *redis.Subscription:
 			if m.Kind == "subscribe" {
