@@ -64,10 +64,18 @@ func (p person) look(ctx context.Context) error {
 	return errors.Join(holderErr, leaderErr, termsErr, jobsErr, statusErr, historyErr, changesErr, p.locker.Nodes(ctx)[0].Err)
 }
 
-// operate pauses, resumes and triggers the job.
+// operate asks for everything that a leader does for people.
 func (p person) operate(ctx context.Context) error {
 	ann := scheduler.By("ann")
-	return errors.Join(p.jobs.Pause(ctx, "report", ann), p.jobs.Resume(ctx, "report", ann), p.jobs.Trigger(ctx, "report", ann))
+	errs := []error{
+		p.jobs.Pause(ctx, "report", ann), p.jobs.Resume(ctx, "report", ann), p.jobs.PauseAll(ctx, ann), p.jobs.ResumeAll(ctx, ann),
+		p.jobs.Trigger(ctx, "report", ann),
+	}
+	st, err := p.jobs.Status(ctx, "report")
+	if err == nil && !st.LastOK.Manual {
+		err = p.jobs.Rerun(ctx, "report", st.LastOK.Tick, ann)
+	}
+	return errors.Join(append(errs, err)...)
 }
 
 // spareForPeople are rights that people can do without. Without them a connection has no name, a script is sent once
@@ -130,6 +138,17 @@ func TestRoles_AreDeniedNothing(t *testing.T) {
 			manual := slices.DeleteFunc(rows, func(r scheduler.Record) bool { return !r.Manual })
 			return len(manual) > i
 		})
+		must(t, operator.jobs.Trigger(t.Context(), "endless"))
+		poll(t, "end of the endless run", func() bool {
+			err := operator.jobs.Cancel(t.Context(), "endless")
+			if errors.Is(err, scheduler.ErrNotRunning) {
+				err = nil // not yet, or not any more
+			}
+			must(t, err)
+			rows, err := viewer.jobs.History(t.Context(), "endless", 50)
+			must(t, err)
+			return len(rows) > i && !slices.ContainsFunc(rows, func(r scheduler.Record) bool { return r.State == scheduler.StateRunning })
+		})
 	}
 	entries, err := server.ACLLog(t.Context(), 1000).Result()
 	must(t, err)
@@ -166,6 +185,9 @@ func startApplication(t *testing.T) (nodes *redisproc.Cluster, server *redis.Cli
 		case ran <- struct{}{}:
 		default:
 		}
+		return nil
+	}}, scheduler.Job{Name: "endless", Spec: "@yearly", Run: func(ctx context.Context, _ scheduler.Run) error {
+		<-ctx.Done()
 		return nil
 	}}))
 	ctx, stop := context.WithCancel(context.Background())
