@@ -2,6 +2,8 @@
 package tlsfile
 
 import (
+	"bytes"
+	"cmp"
 	"crypto/tls"
 	"crypto/x509"
 	"fmt"
@@ -12,9 +14,9 @@ import (
 
 // CAs returns the certificates in a PEM file.
 func CAs(file string) (*x509.CertPool, error) {
-	pem, err := os.ReadFile(file)
+	pem, err := read(file)
 	if err != nil {
-		return nil, plain.FileError(err)
+		return nil, err
 	}
 	pool := x509.NewCertPool()
 	if !pool.AppendCertsFromPEM(pem) {
@@ -26,13 +28,21 @@ func CAs(file string) (*x509.CertPool, error) {
 // ClientCertificate returns a function for [tls.Config.GetClientCertificate]. It reads the files once immediately, to
 // check them, and again for each connection, because certificates are renewed. what starts each error.
 func ClientCertificate(cert, key, what string) (func(*tls.CertificateRequestInfo) (*tls.Certificate, error), error) {
-	read := func(*tls.CertificateRequestInfo) (*tls.Certificate, error) {
-		pair, err := tls.LoadX509KeyPair(cert, key)
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", what, plain.FileError(err))
+	load := func(*tls.CertificateRequestInfo) (*tls.Certificate, error) {
+		certPEM, certErr := read(cert)
+		keyPEM, keyErr := read(key)
+		pair, err := tls.X509KeyPair(certPEM, keyPEM)
+		if err = cmp.Or(certErr, keyErr, err); err != nil {
+			return nil, fmt.Errorf("%s: %w", what, err)
 		}
 		return &pair, nil
 	}
-	_, err := read(nil)
-	return read, err
+	_, err := load(nil)
+	return load, err
+}
+
+// read returns a file without the mark that editors put before UTF-8. With the mark, the first certificate would be skipped.
+func read(file string) ([]byte, error) {
+	pem, err := os.ReadFile(file)
+	return bytes.TrimPrefix(pem, []byte("\ufeff")), plain.FileError(err)
 }
