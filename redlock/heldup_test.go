@@ -14,8 +14,9 @@ import (
 	"github.com/redlockfx/redlockfx/redlock"
 )
 
-// heldUp is a client hook that delays one command by half of the node timeout.
+// heldUp is a client hook that delays one command by half of the node timeout, or all of them.
 type heldUp struct {
+	always time.Duration              // by which all are delayed; 0: one is
 	sends  func(cmd redis.Cmder) bool // picks the command
 	lost   bool                       // the call fails at once, but the command still arrives
 	raw    *redis.Client              // the client that delivers it then
@@ -30,7 +31,10 @@ func (*heldUp) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.Process
 
 func (h *heldUp) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 	return func(ctx context.Context, cmd redis.Cmder) error {
-		if !h.sends(cmd) || h.passed.Swap(true) {
+		if h.always > 0 {
+			time.Sleep(h.always)
+		}
+		if h.always > 0 || !h.sends(cmd) || h.passed.Swap(true) {
 			return next(ctx, cmd)
 		}
 		if !h.lost {

@@ -195,6 +195,7 @@ func (o *observed) seeOutcome(node int, op string, err error) {
 	case isNumberError(err):
 		o.problem(node, number, err)
 	case isRecordError(err): // a problem of one lock
+	case errors.Is(err, quorum.ErrHeldUp): // a problem of this process
 	case op == subscribe && slices.Contains([]string{refusal.NoPerm, refusal.UnknownCommand}, refusal.Code(err)):
 		o.problem(node, op, err) // the node works, but waiting callers do not learn of a release
 	case refusal.Code(err) == refusal.NoPerm:

@@ -8,6 +8,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/redis/go-redis/v9"
+
 	"github.com/redlockfx/redlockfx/internal/testkit/bubble"
 	"github.com/redlockfx/redlockfx/internal/testkit/nodetest"
 	"github.com/redlockfx/redlockfx/internal/testkit/want"
@@ -32,6 +34,23 @@ func TestTryAcquire_ThatWasNeverSentIsNotCleanedUp(t *testing.T) {
 		if sent := c.Requests(0) - before; sent > 3 {
 			t.Errorf("%d requests after 20 attempts that were not sent, want an inspection and the release of the first",
 				sent)
+		}
+	})
+}
+
+// A hook of the client holds up all calls for seconds. No node is reported for that, and the errors say where the time went.
+func TestOnNode_ReportsNoNodeForTimeLostInThisProcess(t *testing.T) {
+	bubble.Run(t, 1, func(t *testing.T, c *bubble.Cluster) {
+		slow := heldUp{sends: func(redis.Cmder) bool { return true }, always: 5 * nodeTimeout}
+		l := lockerWith(c, map[int]*heldUp{0: &slow})
+		fails := reportsOf(l, redlock.NodeFails, redlock.NodeProblem)
+		for range 10 {
+			_, err := l.TryAcquire(t.Context(), "x")
+			want.Text(t, err, "a hook or a limiter of")
+			time.Sleep(6 * nodeTimeout)
+		}
+		if all := fails(); len(all) > 0 {
+			t.Errorf("reported %+v", all)
 		}
 	})
 }

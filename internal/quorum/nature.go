@@ -21,12 +21,15 @@ var (
 	// ErrNoConnection says that all connections of the client's pool were in use, perhaps by others. It is an ErrUnsent, for
 	// which the node is not to blame.
 	ErrNoConnection error = reason{ErrUnsent, "all connections of the client's pool are in use"}
+	// ErrHeldUp says that this process, or a hook or a limiter of its client, was busy for long after the deadline of a call,
+	// for which the node is not to blame. The call may be of either nature.
+	ErrHeldUp = errors.New("this process had no processor in time, or a hook or a limiter of its client took too long")
 	// ErrClosed says that the call came after Close. It is an ErrUnsent.
 	ErrClosed error = reason{ErrUnsent, "not sent: closed"}
 
 	errNotAwaited = reason{ErrNoAnswer, "not waited for: the other nodes had decided the outcome"}
 	errNotAsked   = reason{ErrNotTried, "not asked: other nodes were asked first"}
-	errStarved    = errors.New("this process had no processor in time, so it may have missed the answer")
+	errNotYet     = reason{ErrNoAnswer, "not sent in time: no connection yet, or a hook or a limiter of the client takes too long"}
 	errGone       = errors.New("its caller no longer waits")
 	errExpired    = reason{ErrNotTried, "not sent: earlier calls are still waiting for this node"}
 )

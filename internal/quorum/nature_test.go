@@ -63,6 +63,14 @@ func TestNature_SaysWhetherTheNodeMayHaveActed(t *testing.T) {
 		}, first: true, nature: quorum.ErrUnsent, text: "not sent: ", code: refusal.Busy},
 		{name: "a process that does not run", fault: func(*bubble.Cluster, *redis.Options) { stopped.Store(true) },
 			client: lateOf, nature: quorum.ErrPerhapsDone, text: "perhaps done: this process had no processor in time"},
+		{name: "a hook that takes long", fault: func(*bubble.Cluster, *redis.Options) {}, first: true,
+			client: slowOf, nature: quorum.ErrUnsent, text: "not sent: this process had no processor in time, or a hook"},
+		{name: "a dial without an end", fault: func(_ *bubble.Cluster, client *redis.Options) {
+			client.Dialer = func(ctx context.Context, _, _ string) (net.Conn, error) {
+				<-ctx.Done()
+				return nil, ctx.Err()
+			}
+		}, first: true, nature: quorum.ErrUnsent, text: "not sent: no connection in time: "},
 		{name: "an unfit node", fault: func(*bubble.Cluster, *redis.Options) {}, first: true,
 			judge:  func(int, quorum.Answer[string]) error { return errors.New("it is a replica") },
 			nature: quorum.ErrUnsent, text: "not sent: it is a replica"},
@@ -172,6 +180,48 @@ func (h runsOn) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 			return ctx.Err()
 		}
 	}
+}
+
+// slowOf returns a client with a hook that takes long.
+func slowOf(o *redis.Options) redis.UniversalClient {
+	o.ContextTimeoutEnabled = true // the client is used as it is
+	client := redis.NewClient(o)
+	client.AddHook(slow{})
+	return client
+}
+
+type slow struct{}
+
+func (slow) DialHook(next redis.DialHook) redis.DialHook { return next }
+func (slow) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return next
+}
+func (slow) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
+	return func(ctx context.Context, cmd redis.Cmder) error {
+		time.Sleep(3 * timeout)
+		return next(ctx, cmd)
+	}
+}
+
+// A caller does not wait until it is known why its call was not sent, but it is told that it was not.
+func TestNature_ACallThatIsNotSentInTimeSaysSo(t *testing.T) {
+	bubble.RunFresh(t, 1, func(t *testing.T, c *bubble.Cluster) {
+		q := startOn(c, slowOf(c.Links().Options(0)), nil)
+		a, err := askNode(t, q, counting())
+		if err != nil || !errors.Is(a.Err, quorum.ErrNoAnswer) || !strings.HasPrefix(a.Err.Error(), "not sent in time: ") {
+			t.Errorf("%v, %v", a.Err, err)
+		}
+	})
+	bubble.RunFresh(t, 1, func(t *testing.T, c *bubble.Cluster) {
+		q := startOn(c, clientOf(c.Links().Options(0)), nil)
+		if a := askUntilOver(t, q); a.Err != nil {
+			t.Fatal(a.Err)
+		}
+		c.Hang()
+		if a, err := askNode(t, q, counting()); err != nil || a.Err.Error() != quorum.ErrNoAnswer.Error() && !errors.Is(a.Err, quorum.ErrPerhapsDone) {
+			t.Errorf("%v, %v", a.Err, err)
+		}
+	})
 }
 
 // A command that the client goes on with when nobody waits for it is not the next call's.

@@ -43,7 +43,8 @@ type node struct {
 	worker      *worker       // belongs to whoever has set busy
 	wake        chan struct{} // holds one token for the goroutine when it rests; closed at the end
 	running     sync.WaitGroup
-	uninspected atomic.Bool // not inspected since it was last unreachable
+	uninspected atomic.Bool                // not inspected since it was last unreachable
+	underway    atomic.Pointer[scriptText] // of the pipeline under way; nil: there is none
 
 	mu      sync.Mutex // guards the fields below
 	queue   []task
@@ -205,7 +206,7 @@ func (n *node) note(r *result) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.asked = time.Time{}
-	if errors.Is(r.err, ErrNoConnection) || errors.Is(r.err, errStarved) {
+	if errors.Is(r.err, ErrNoConnection) || errors.Is(r.err, ErrHeldUp) {
 		return
 	}
 	n.silent = !r.isAnswer()
@@ -218,6 +219,12 @@ func (n *node) note(r *result) {
 		n.rtt = took
 	}
 	n.rtt += (took - n.rtt) / 8
+}
+
+// isUnsent reports whether a pipeline is under way that the client has not begun to write.
+func (n *node) isUnsent() bool {
+	text := n.underway.Load()
+	return text != nil && text.fate.Load() == unwritten
 }
 
 // slow reports whether the node did not answer its last call, or takes longer than the hedge delay now.

@@ -124,6 +124,7 @@ func (r *Round[T]) Wait(ctx context.Context) (err error) {
 	case <-w.over:
 	case <-w.timer.C:
 		r.leave(w)
+		r.explain()
 	case <-ctx.Done():
 		if !r.leave(w) { // if both happened, the decision counts
 			err = context.Cause(ctx)
@@ -143,6 +144,17 @@ func (r *Round[T]) leave(w *waiter) bool {
 		<-w.over
 	}
 	return r.closed
+}
+
+// explain says of which calls it is not the node's fault that they have no answer.
+func (r *Round[T]) explain() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for i, n := range r.nodes {
+		if !r.answers[i].Over && n.isUnsent() {
+			r.answers[i].Err = errNotYet
+		}
+	}
 }
 
 // finish records a node's answer. It is called exactly once per node.

@@ -223,6 +223,7 @@ func (w *worker) send(until time.Time, groups []*group, load bool) {
 			}
 		}
 	}
+	w.node.underway.Store(&w.buffers[0].script)
 	soon := w.node.sends()
 	sent := w.node.config.Now()
 	err := w.process(until, w.cmds, soon)
@@ -268,19 +269,21 @@ func (w *worker) received(groups []*group, sent time.Time, err error) {
 		if source := g.command.source(); refusal.Code(r.err) == refusal.NoPerm {
 			r.err = fmt.Errorf("the user lacks %s: script %s: %w", refusal.Right(r.err, string(source.text)), source.name, r.err)
 		}
-		if w.aborted.Load() {
+		isOver := errors.Is(r.err, context.DeadlineExceeded)
+		r.written = !w.isKnown() || !w.buffers[i].script.withdraw()
+		switch isLate := now.Sub(sent) > 2*w.timeout; {
+		case w.aborted.Load():
 			r.err = errGone
-		} else if errors.Is(r.err, os.ErrDeadlineExceeded) && !w.dials && now.Sub(sent) > 2*w.timeout {
-			r.err = failure{errStarved, r.err}
-		}
-		if w.isKnown() && w.buffers[i].script.withdraw() {
-			r.written = false
-			if w.isExhausted(r.err) {
-				r.err = fmt.Errorf("%w: %w", ErrNoConnection, r.err)
-			}
+		case isLate && (isOver || errors.Is(r.err, os.ErrDeadlineExceeded) && !w.dials):
+			r.err = failure{ErrHeldUp, r.err}
+		case !r.written && w.isExhausted(r.err):
+			r.err = failure{ErrNoConnection, r.err}
+		case !r.written && isOver:
+			r.err = fmt.Errorf("no connection in time: %w", r.err)
 		}
 		w.buffers[i] = new(buffer) // a hook may let a failed command run on: it keeps its space
 	}
+	w.node.underway.Store(nil)
 	w.node.note(&groups[0].result)
 }
 
