@@ -46,7 +46,7 @@ func TestOnNode_ReportsNoNodeForTimeLostInThisProcess(t *testing.T) {
 		fails := reportsOf(l, redlock.NodeFails, redlock.NodeProblem)
 		for range 10 {
 			_, err := l.TryAcquire(t.Context(), "x")
-			want.Text(t, err, "a hook or a limiter of")
+			want.Text(t, err, "held up in this process")
 			time.Sleep(6 * nodeTimeout)
 		}
 		if all := fails(); len(all) > 0 {

@@ -68,6 +68,40 @@ func TestFollow_WhatTheOnlyNodeLoses(t *testing.T) {
 	}
 }
 
+// The only node restarts with an older file, in which the job is not paused yet. The next leader knows better.
+func TestFollow_TheOnlyNodeHasAnOlderFile(t *testing.T) {
+	withShortLeases(t, 1, func(t *testing.T, c *cluster) {
+		a, b := c.leader("a"), c.replica("b")
+		for _, r := range []*replica{a, b} {
+			r.add(r.job("first", "0 * * * * *", quick), r.job("second", "0 * * * * *", quick), r.job("third", "@yearly", quick))
+		}
+		c.SleepTo(2*time.Minute + 30*time.Second)
+		file := c.Snapshot(0)
+		c.must(a.Pause(t.Context(), "first"))
+		c.SleepTo(12*time.Minute + 30*time.Second) // b has read it
+		a.links.Cut()                              // a dies
+		c.RestartFrom(0, file)
+		c.SleepTo(20*time.Minute + 30*time.Second)
+		if s := b.status("first"); !s.Paused || s.DataLost.IsZero() {
+			t.Errorf("%+v", s)
+		}
+		ran := c.ticksOf("first")
+		if len(ran) != 2 {
+			t.Errorf("the paused job ran %v", ran)
+		}
+		c.wantNoneTwice("second")
+		if s := b.status("second"); s.Missed == 0 || c.at(s.Last.Tick) != "20m0s" {
+			t.Errorf("%+v", s)
+		}
+		if s := b.status("third"); !s.DataLost.IsZero() { // the file has all of it
+			t.Errorf("%+v", s)
+		}
+		if lines := b.logs.FilterMessage(lostLine).All(); len(lines) != 1 || lines[0].ContextMap()["known_only_here"] != int64(2) {
+			t.Errorf("logged %v", lines)
+		}
+	})
+}
+
 // A leader without the job forgets it while another process still has it, and the nodes restart with their data: nothing is lost.
 func TestFollow_AForgottenJob(t *testing.T) {
 	withShortLeases(t, 3, func(t *testing.T, c *cluster) {

@@ -32,8 +32,9 @@ type Hooks struct {
 	// term ends. The next term's token is larger.
 	Fenced func(token, by uint64)
 	// DataLost is called for each job that a majority of nodes has lost. The state that the other nodes have is kept. If they
-	// have none, the history is gone, and the leader goes on from what this process has seen of the job: in its last term, or in
-	// the last five minutes. If it has seen nothing, DataLost is not called, and the ticks start again without the pause.
+	// have none, or all came back with older files, the leader goes on from what this process has seen of the job: in its last
+	// term, or in the last five minutes. What the history lacks is gone. If the process has seen nothing of it, DataLost is not
+	// called, and the ticks start again without the pause.
 	DataLost func(job string)
 	// Changed is called when the leader has stored that it applies a pause, a resume or a trigger.
 	Changed func(Change)

@@ -274,7 +274,7 @@ func (l *loop) reportZoneData(j *job, s *jobstore.State) {
 		zap.String("earlier_leader", s.Reading.Format(time.DateTime)))
 }
 
-// reportDataLost reports jobs that a majority of nodes has lost. Of some of them, no node knew anything, and this process did.
+// reportDataLost reports jobs that a majority of nodes has lost. Of some of them, no node knew what this process did.
 func (l *loop) reportDataLost(jobs []string, fromHere int) {
 	if len(jobs) == 0 {
 		return

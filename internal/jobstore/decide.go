@@ -24,6 +24,8 @@ type Basis struct {
 	Complete bool
 	// Unsure says that missing answers may show that an open run of the state has not started.
 	Unsure bool
+	// Restarted says that all nodes with the job that have answered have restarted: their files may be old.
+	Restarted bool
 	// Lost says that a majority has lost the job.
 	Lost bool
 	// Empty is zero unless a majority does not know the job: these nodes know nothing from before Empty.
@@ -77,7 +79,7 @@ func (s *Store) Decide(promises []Promise, i int) (Basis, error) {
 		b.Floor = time.Time{}
 		b.dropUnchosen(present, q)
 	}
-	b.Complete = answered == q.Size()
+	b.Complete, b.Restarted = answered == q.Size(), b.Known && len(present) == 0
 	b.Unsure = !b.Complete && len(b.State.Open) > 0 && b.named(present) < q.Majority()
 	if need := q.Majority(); len(began) >= need {
 		slices.SortFunc(began, time.Time.Compare)
@@ -167,13 +169,14 @@ func onlyEnds(s, older State) bool {
 	return bytes.Equal(s.append(nil), older.append(nil))
 }
 
-// Recall makes the basis of a job that no node knows from what this process knew of it. It returns false if the nodes have not lost
-// that, but the job was deleted. If the view is ahead of now, the nodes' clocks were set back since, and showed at most until before
+// Recall makes the basis of a job that no node knows, or of which all nodes have older data, from what this process knew of it. It
+// returns false if the nodes have not lost that, or the job was deleted. If the view is ahead of now, the nodes' clocks were set back since, and showed at most until before
 // that: ticks up to then may have been opened.
 func (b *Basis) Recall(v *View, now, until time.Time) bool {
 	taken := v.At.Ballot.Time()
 	isLater := taken.After(b.Empty.Add(Ahead)) && !taken.After(now.Add(Ahead))
-	if b.Known || b.Empty.IsZero() || isLater || !b.Deleted.Before(v.State.Mark) {
+	isLost := !b.Known && !b.Empty.IsZero() && !isLater || b.Restarted && v.At.IsAfter(b.At)
+	if !isLost || !b.Deleted.Before(v.State.Mark) {
 		return false
 	}
 	if by := latest(latest(v.State.Mark, v.State.newest()), taken).Sub(now); by > Ahead {

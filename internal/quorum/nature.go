@@ -29,7 +29,7 @@ var (
 
 	errNotAwaited = reason{ErrNoAnswer, "not waited for: the other nodes had decided the outcome"}
 	errNotAsked   = reason{ErrNotTried, "not asked: other nodes were asked first"}
-	errNotYet     = reason{ErrNoAnswer, "not sent in time: no connection yet, or a hook or a limiter of the client takes too long"}
+	errNotYet     = reason{ErrNoAnswer, "not sent in time: no connection yet, or held up in this process"}
 	errGone       = errors.New("its caller no longer waits")
 	errExpired    = reason{ErrNotTried, "not sent: earlier calls are still waiting for this node"}
 )
