@@ -14,9 +14,9 @@ import (
 // time when it was taken, in 16 digits (µs by the nodes' clocks), and of four random hexadecimal digits. Ballots are ordered as texts.
 // The zero value is the smallest.
 //
-// Four digits are enough. A leader takes a ballot only while its lease is valid, and one leader's ballots have different times. So two
-// ballots are the same only if leadership changes between them, the two leaders' estimates of the nodes' clocks differ by exactly the
-// time in between, to the µs, and then the digits are the same, once in 65,536 times.
+// Four digits are enough. One leader takes its ballots milliseconds apart, or in different epochs, and only while its lease is valid.
+// So two are the same only if leadership changes between them, both leaders' estimates of the nodes' clocks are then equal to the µs,
+// and the digits are the same too, once in 65,536 times.
 type Ballot string
 
 const (
