@@ -16,6 +16,7 @@ import (
 	"github.com/redlockfx/redlockfx/internal/inside"
 	"github.com/redlockfx/redlockfx/internal/jobmachine"
 	"github.com/redlockfx/redlockfx/internal/jobstore"
+	"github.com/redlockfx/redlockfx/internal/quorum"
 	"github.com/redlockfx/redlockfx/internal/retry"
 )
 
@@ -297,7 +298,8 @@ func (l *loop) isOver() bool {
 	if l.giveUp.IsZero() {
 		l.giveUp = time.Now().Add(endTimeout)
 	}
-	if !l.ballot.fenced && time.Now().Before(l.giveUp) || l.writes.calls > 0 {
+	mayStore := !l.ballot.fenced && !errors.Is(l.writes.problem, quorum.ErrClosed)
+	if mayStore && time.Now().Before(l.giveUp) || l.writes.calls > 0 {
 		return false
 	}
 	for e := range l.busy {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/redlockfx/redlockfx/election"
 	"github.com/redlockfx/redlockfx/internal/testkit/want"
+	"github.com/redlockfx/redlockfx/redlock"
 	"github.com/redlockfx/redlockfx/scheduler"
 )
 
@@ -147,6 +148,22 @@ func TestShutdown_StoresAnEndAlthoughAllNodesHaveRestarted(t *testing.T) {
 		<-a.ended
 		if got := a.states("job")["10s"]; got != scheduler.StateOK {
 			t.Errorf("recorded %q", got)
+		}
+	})
+}
+
+// The Locker is closed during a run, as by a defer in the wrong order: the end of the run can never be stored.
+func TestShutdown_DoesNotWaitForAClosedLocker(t *testing.T) {
+	inBubble(t, 3, func(t *testing.T, c *cluster) {
+		a, stopped := c.idle("a"), make(chan error, 1)
+		go func() { stopped <- a.elector.Run(context.Background()) }() // ends when the Locker is closed, and is received below
+		a.leads()
+		a.add(a.job("job", "0 * * * * *", lasting(3*time.Second)))
+		c.SleepTo(62 * time.Second)
+		_ = a.elector.Locker().Close(t.Context()) // the error names the lease
+		want.Err(t, <-stopped, redlock.ErrClosed)
+		if at := c.At(time.Now()); at > 64*time.Second {
+			t.Errorf("Run has returned at %v, and the run at 63s", at)
 		}
 	})
 }
