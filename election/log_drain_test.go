@@ -37,7 +37,7 @@ func TestLog_SaysWhatADrainWaitsFor(t *testing.T) {
 	}{
 		"jobs":                    {named(3*time.Second, 7*time.Second), stop, []string{"0.1: job 0, job 1", "5.1: job 1"}},
 		"jobs that do not return": {named(time.Minute), stop, []string{"0.1: job 0", "5.1: job 0"}},
-		"the ends of jobs":        {named(0), stop, []string{"0.1: unnamed work of a callback"}},
+		"the ends of jobs":        {named(0), stop, []string{"0.1: the records of work that has returned"}},
 		"nothing":                 {func(ctx context.Context) { <-ctx.Done() }, stop, nil},
 		"a callback": {func(ctx context.Context) {
 			<-ctx.Done()

@@ -110,7 +110,7 @@ func (e *Elector) awaited() []string {
 		all = append(all, fmt.Sprintf("%s for %v", item.Name, time.Since(item.Since).Round(time.Millisecond)))
 	}
 	if len(all) == 0 {
-		return []string{"unnamed work of a callback"}
+		return []string{"the records of work that has returned"}
 	}
 	return all
 }
