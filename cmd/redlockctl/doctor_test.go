@@ -56,6 +56,21 @@ func TestDoctor_JudgesAnElectionAndItsJobs(t *testing.T) {
 	do("doctor").says(t, no, "problem", "jobs", "orphan has no owner: pod-2 leads and does not have it")
 }
 
+// The nodes have no memory left for the state of jobs, and extend the leader's lease all the same.
+func TestDoctor_FindsTicksThatAreLate(t *testing.T) {
+	c := ready(t, servers(t))
+	do := on(c)
+	ran := make(chan struct{}, 100)
+	led(t, c, scheduler.Job{Name: "late", Spec: "@every 1s", Run: func(context.Context, scheduler.Run) error {
+		ran <- struct{}{}
+		return nil
+	}})
+	<-ran
+	raw(t, c, "CONFIG", "SET", "maxmemory", "1")
+	until(t, "a tick is late", func() bool { return strings.Contains(do("doctor").out, "late is late since ") })
+	do("doctor").says(t, no, "problem", "jobs", "late is late since ")
+}
+
 func TestDoctor_JudgesTheNodes(t *testing.T) {
 	c := ready(t, servers(t))
 	do := on(c)
