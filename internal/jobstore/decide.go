@@ -170,8 +170,8 @@ func onlyEnds(s, older State) bool {
 }
 
 // Recall makes the basis of a job that no node knows, or of which all nodes have older data, from what this process knew of it. It
-// returns false if the nodes have not lost that, or the job was deleted. If the view is ahead of now, the nodes' clocks were set back since, and showed at most until before
-// that: ticks up to then may have been opened.
+// returns false if the nodes have not lost that, or the job was deleted. If the view is ahead of now, the nodes' clocks were set back
+// since, and showed at most until before that: ticks up to then may have been opened.
 func (b *Basis) Recall(v *View, now, until time.Time) bool {
 	taken := v.At.Ballot.Time()
 	isLater := taken.After(b.Empty.Add(Ahead)) && !taken.After(now.Add(Ahead))
