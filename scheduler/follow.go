@@ -9,8 +9,8 @@ import (
 	"github.com/redlockfx/redlockfx/internal/retry"
 )
 
-// A process remembers what the nodes knew of its jobs. If all of them lose a job, or come back with older files, and this process leads
-// next, it goes on from that: the job stays paused, and ticks whose outcome is lost are recorded.
+// A process remembers what the nodes knew of its jobs. If all of them lose a job, or come back with older files, and this
+// process leads next, it goes on from that: the job stays paused, and ticks whose outcome is lost are recorded.
 
 const (
 	// followEvery is how old that may be in a process that does not lead.
@@ -97,7 +97,8 @@ func (s *Scheduler) see(v *jobstore.View, now time.Time) {
 	}
 }
 
-// recall makes the basis of a job that all nodes have lost, at least in part, from what this process knew of it. It returns false if that is nothing.
+// recall makes the basis of a job that all nodes have lost, at least in part, from what this process knew of it. It returns
+// false if that is nothing.
 func (l *loop) recall(e *entry, b *jobstore.Basis, now time.Time) bool {
 	if v := e.view(); v != nil { // nobody else has opened a tick since
 		return b.Recall(v, now, v.State.Mark)
