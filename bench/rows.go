@@ -78,7 +78,7 @@ var allRows = []row{
 		"lease over to next leader, p99 ms": atMost(20),
 	}},
 	{"outage", (*bench).outage, nil},
-	{"follow", (*bench).follow, map[string]limit{"commands a second of a follower": atMost(0.15)}},
+	{"follow", (*bench).follow, map[string]limit{"commands a second of a follower": atMost(0.2)}},
 	{"ticks", (*bench).ticks, map[string]limit{
 		"tick to run, p50 ms":             atMost(1.5),
 		"tick to run, p99 ms":             atMost(5),
@@ -119,7 +119,7 @@ var allRows = []row{
 		"a job of a follower, KiB":                  atMost(3),
 		"a job of the leader, KiB":                  atMost(3),
 		"leading with 100,000 jobs, % of a core":    atMost(1),
-		"commands a second of a follower with jobs": atMost(0.15),
+		"commands a second of a follower with jobs": atMost(0.2),
 	}},
 	{"memory", (*bench).memory, map[string]limit{
 		"an idle job on a node, KiB":           atMost(0.5),

@@ -123,7 +123,7 @@ func TestSubscribe_NoticesAConnectionThatIsSilent(t *testing.T) {
 		s := p.subscribe()
 		wantEvents(t, s, back(0, 1, 2)...)
 		p.Hang(1)
-		time.Sleep(31 * time.Second)
+		time.Sleep(51 * time.Second)
 		p.Heal()
 		time.Sleep(6 * time.Second) // more than the longest pause between two dials
 		wantEvents(t, s, back(1)...)

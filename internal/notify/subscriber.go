@@ -44,7 +44,7 @@ const maxAway = 5 * time.Second
 // quiet is how long a node may be silent until it is asked for an answer. A router or a proxy may have forgotten the
 // connection, which nothing else would show. Longer: what the node publishes is missed for that long, and those who wait
 // learn of a release only when the hold must have ended. Shorter: each process asks each node that often.
-const quiet = 30 * time.Second
+const quiet = 50 * time.Second
 
 // run connects whenever there are channels, until the Notifier stops.
 func (s *subscriber) run() {
