@@ -203,7 +203,7 @@ func (s *Scheduler) enter(l *loop) bool {
 	if !s.closed.IsZero() {
 		return false
 	}
-	s.loop = l
+	s.loop, s.lacked = l, nil // what an earlier leader did not have, this one has
 	s.changes = make(map[string]bool, len(s.jobs))
 	for name := range s.jobs {
 		s.changes[name] = true
