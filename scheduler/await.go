@@ -21,8 +21,8 @@ var awaitBackoff = retry.Backoff{Min: 100 * time.Millisecond, Max: 2 * time.Seco
 // An error says that the trigger could not be stored, that the job was removed meanwhile ([ErrUnknownJob]), or that ctx is done. If ctx
 // is done, the run is not stopped, and the record has what was known: its State may be [StateRunning] or [StateInterrupted], or empty.
 //
-// From a run of the same job, with the context that the run gets, it triggers nothing and returns an error at once: it would wait
-// for itself. It stops waiting if [election.Elector.Check] fails, or if a hook or the logger has held up a run of the job here for
+// From a run of the same job, with the context that the run gets, it triggers nothing and returns an error at once, as it would
+// wait for itself, unless the job's Overlap is [Allow]. It stops waiting if [election.Elector.Check] fails, or if a hook or the logger has held up a run of the job here for
 // the TTL, because it may be called from there.
 //
 // If the job was added here but no leader has stored it yet, TriggerAndWait waits for that too. If somebody else triggers the job
@@ -44,8 +44,11 @@ func (s *Scheduler) TriggerAndWait(ctx context.Context, job string, opts ...Chan
 	return s.await(ctx, job, "triggered", func(v *jobstore.View, now time.Time) Record { return triggered(v, asked.Mark, now) })
 }
 
-// mayAwait returns an error if ctx is that of a run of the job: it would wait for itself.
+// mayAwait returns an error if ctx is that of a run of the job: it would wait for itself, unless the job allows overlaps.
 func (s *Scheduler) mayAwait(ctx context.Context, job string) error {
+	if j := s.own(job); j != nil && j.Overlap == Allow {
+		return nil
+	}
 	if l := s.newestLoop(); l != nil {
 		return l.runner.notFromInside(ctx, job)
 	}

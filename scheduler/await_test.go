@@ -144,3 +144,25 @@ func TestPause_HasAReasonThatIsShownAndKept(t *testing.T) {
 		}
 	})
 }
+
+// Runs of a job with Allow do not wait for each other, so one may wait for another.
+func TestTriggerAndWait_FromARunThatAllowsOthers(t *testing.T) {
+	inBubble(t, 3, func(t *testing.T, c *cluster) {
+		a := c.leader("a")
+		called, answer := false, errors.New("not called")
+		j := a.job("job", "@yearly", nil)
+		j.Overlap = scheduler.Allow
+		j.Run = func(ctx context.Context, _ scheduler.Run) error {
+			if !called {
+				called = true
+				_, answer = a.TriggerAndWait(ctx, "job")
+			}
+			return nil
+		}
+		a.add(j)
+		time.Sleep(10 * time.Second)
+		c.must(a.Trigger(t.Context(), "job"))
+		time.Sleep(time.Minute)
+		want.NoError(t, answer)
+	})
+}

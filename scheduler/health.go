@@ -21,6 +21,8 @@ const (
 	maxScanned = 10_000
 )
 
+var errUnanswered = errors.New("they have not answered yet")
+
 // problems returns why jobs of this process do not run: see [inside.Partner].
 func (s *Scheduler) problems() (all []inside.Trouble) {
 	term, leads := s.elector.Term()
@@ -58,7 +60,15 @@ func (l *loop) noteIdle(now time.Time) time.Duration {
 		l.overdue = l.findOverdue(now.Add(-overdueAfter))
 		l.loadAgain(now)
 	}
-	l.idle.Store(l.idle.Load().Next(l.whyIdle()))
+	why := l.whyIdle()
+	idle := l.idle.Load().Next(why)
+	switch {
+	case why == nil:
+		l.past = nil
+	case l.past != nil && !errors.Is(why, errUnanswered): // terms may be too short to find out anew
+		idle.Since = l.past.Since
+	}
+	l.idle.Store(idle)
 	return time.Until(l.scanAt)
 }
 
@@ -71,11 +81,13 @@ func (l *loop) whyIdle() error {
 	}
 	switch b := &l.ballot; {
 	case b.Ballot == "" && b.problem == nil:
-		return stuck(of, "serve it", errors.New("they have not answered yet"))
+		return stuck(of, "serve it", errUnanswered)
 	case b.Ballot == "" || b.failures > 0:
 		return stuck(of, "serve it", b.problem)
 	case l.prepares.failures > 0:
 		return stuck(l.prepares.late, "return the state of these jobs", cmp.Or(l.prepares.problem, errUnsure))
+	case !l.hasPolled() && l.polls.problem != nil:
+		return stuck(of, "list what people want of these jobs", l.polls.problem)
 	case !l.writes.failed.IsZero():
 		return stuck(len(l.writes.jobs), "store the state of these jobs", l.writes.problem)
 	}
@@ -83,27 +95,41 @@ func (l *loop) whyIdle() error {
 }
 
 // findOverdue returns an error that names a job with a tick that had to begin by an instant, and for which nothing explains that it
-// has not begun, or a job that has no ticks any more because its Schedule has failed.
+// has not begun, or a job that has no ticks any more because its Schedule has failed. It looks again at the job that it named last,
+// since it may not get to it otherwise.
 func (l *loop) findOverdue(by time.Time) (err error) {
-	first, n, scanned := "", 0, 0
-	var failed error
-	for name, e := range l.entries {
-		if scanned++; scanned > maxScanned {
-			break
-		}
-		if err := e.job.failure(); err != nil {
-			failed = fmt.Errorf("scheduler: this process leads the job %q, and it has no ticks any more: %w", name, err)
+	var late, failed *entry
+	n, scanned := 0, 0
+	look := func(e *entry) {
+		if e.job.failure() != nil {
+			failed = e
 		}
 		if e.machine.IsOverdue(by) {
 			n++
-			first = name
+			late = e
 		}
 	}
-	if n == 0 {
-		return failed
+	named := l.named
+	if named != nil && l.entries[named.job.Name] == named {
+		look(named)
 	}
-	return fmt.Errorf("scheduler: %d of %d jobs have ticks that have not begun, and nothing explains that, such as %q: %w",
-		n, len(l.entries)-1, first, election.ErrRestart)
+	for _, e := range l.entries {
+		if scanned++; scanned > maxScanned {
+			break
+		}
+		if e != named {
+			look(e)
+		}
+	}
+	l.named = cmp.Or(late, failed)
+	switch {
+	case late != nil:
+		return fmt.Errorf("scheduler: %d of %d jobs have ticks that have not begun, and nothing explains that, such as %q: %w",
+			n, len(l.entries)-1, late.job.Name, election.ErrRestart)
+	case failed != nil:
+		return fmt.Errorf("scheduler: this process leads the job %q, and it has no ticks any more: %w", failed.job.Name, failed.job.failure())
+	}
+	return nil
 }
 
 // noteLacked notes the jobs of this process that the leader does not have, or else those whose ticks it does not start.

@@ -61,9 +61,12 @@ type loop struct {
 	polls    polls
 
 	idle    atomic.Pointer[inside.Trouble] // why nothing starts, or not all that is due; nil: all is well
+	past    *inside.Trouble                // idle at the end of the term before, if this is the same trouble; nil: it is not
 	overdue error                          // ticks that nothing explains, as of the last scan
+	named   *entry                         // whose job that scan has named; nil: none
 	scanAt  time.Time                      // when to look for them next
 
+	ended   time.Time // when the term's callback returned; guarded by Scheduler.mu
 	drained bool      // no run is opened any more
 	giveUp  time.Time // when to stop retrying the last writes; zero while runs are under way
 }
@@ -87,7 +90,7 @@ func (s *Scheduler) lead(ctx context.Context) {
 		l.runner.wait()
 		l.work.Wait()
 		l.keep()
-		s.dropSources()
+		s.leave(l)
 		close(l.done)
 	}()
 	l.run()

@@ -15,7 +15,8 @@ type polls struct {
 	at      time.Time       // when the next poll is due; zero: at once
 	noticed bool            // a notice has set at
 	pace    retry.Pace
-	unsure  int // polls in a row that found a request which may be about to reach enough nodes, or that were the first ones and failed
+	problem error // of the last one; nil: a majority has answered it
+	unsure  int   // polls in a row that found a request which may be about to reach enough nodes, or that were the first ones and failed
 
 	asked        map[string][]jobstore.Asked // by job, what the last poll has found
 	lost         time.Time                   // by the nodes' clocks; see mayLack
@@ -86,7 +87,7 @@ func (p *polls) pollAll() {
 // polled applies the nodes' answers.
 func (l *loop) polled(ballot jobstore.Ballot, found jobstore.Polled, err error) {
 	p := &l.polls
-	p.running = false
+	p.running, p.problem = false, err
 	isFirst := !l.hasPolled()
 	if err == nil {
 		p.ballot, p.asked, p.lost, p.full = ballot, make(map[string][]jobstore.Asked), found.Lost, false

@@ -80,10 +80,7 @@ func New(elector *election.Elector, opts ...Option) (*Scheduler, error) {
 		Quorum: s.parts.Quorum, Prefix: settings.KeyPrefix, Election: elector.Name(), List: s.parts.List,
 		Unseen: settings.UnseenRestarts,
 	})
-	_, file, line, _ := runtime.Caller(1)
-	if first := inside.Join(elector, inside.Partner{
-		Where: fmt.Sprintf("%s:%d", file, line), Beside: s.follow, Problems: s.problems,
-	}); first != "" {
+	if first := inside.Join(elector, inside.Partner{Where: callLine(), Beside: s.follow, Problems: s.problems}); first != "" {
 		return nil, fmt.Errorf("scheduler: the elector of %q has a Scheduler already, made at %s: add all jobs to that one",
 			elector.Name(), first)
 	}
@@ -92,12 +89,19 @@ func New(elector *election.Elector, opts ...Option) (*Scheduler, error) {
 
 // Add adds jobs, which tick from now on. If a job is bad, it adds none of them, and the error names every problem of every
 // job. It wraps [ErrName] if a name is bad or taken, and [ErrSpec] if a spec is bad.
-func (s *Scheduler) Add(jobs ...Job) error {
-	_, file, line, _ := runtime.Caller(1)
+func (s *Scheduler) Add(jobs ...Job) error { return s.addAt(callLine(), jobs) }
+
+// callLine returns where the function that calls it was called, as file and line.
+func callLine() string {
+	_, file, line, _ := runtime.Caller(2)
+	return fmt.Sprintf("%s:%d", file, line)
+}
+
+func (s *Scheduler) addAt(where string, jobs []Job) error {
 	checked := make([]*job, len(jobs))
 	var problems []error
 	for i, j := range jobs {
-		where := fmt.Sprintf("%s:%d", file, line)
+		where := where
 		if len(jobs) > 1 {
 			where += fmt.Sprintf(" (job %d of %d)", i+1, len(jobs))
 		}
@@ -203,12 +207,28 @@ func (s *Scheduler) enter(l *loop) bool {
 	if !s.closed.IsZero() {
 		return false
 	}
+	if before := s.loop; before != nil && time.Since(before.ended) < lackedAfter {
+		l.past = before.idle.Load()
+	}
 	s.loop, s.lacked = l, nil // what an earlier leader did not have, this one has
 	s.changes = make(map[string]bool, len(s.jobs))
 	for name := range s.jobs {
 		s.changes[name] = true
 	}
 	return true
+}
+
+// leave ends the newest term, when its runs have returned. The next one starts without jobs of sources, until they are loaded.
+func (s *Scheduler) leave(l *loop) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	l.ended = time.Now()
+	for _, src := range s.sources {
+		for name := range src.rows {
+			delete(s.jobs, name)
+		}
+		src.rows = nil
+	}
 }
 
 // takeChanges returns so many of the jobs that were added or removed since the last call, with nil for a removed one, and

@@ -3,9 +3,11 @@ package scheduler
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"os"
 	"os/signal"
+	"reflect"
 	"syscall"
 	"time"
 
@@ -35,6 +37,7 @@ type Options struct {
 // service is what Serve has been given.
 type service struct {
 	Options
+	where   string // file and line of the call to Serve
 	jobs    []Job
 	sources []Source
 }
@@ -58,10 +61,10 @@ func (o Options) add(to *service) {
 //
 // A service with a dashboard, a probe or other uses of its Elector makes the three parts itself: see [New].
 func Serve(ctx context.Context, urls []string, name string, work ...Work) error {
-	var s service
-	for _, w := range work {
-		if w == nil {
-			return errors.New("scheduler: serve: work is nil")
+	s := service{where: callLine()}
+	for i, w := range work {
+		if v := reflect.ValueOf(w); !v.IsValid() || v.Kind() == reflect.Pointer && v.IsNil() {
+			return fmt.Errorf("scheduler: serve: work %d of %d is nil", i+1, len(work))
 		}
 		w.add(&s)
 	}
@@ -92,9 +95,9 @@ func (s *service) run(ctx context.Context, locker *redlock.Locker, name string, 
 	if err != nil {
 		return err
 	}
-	err = scheduler.Add(s.jobs...)
+	err = scheduler.addAt(s.where, s.jobs)
 	for _, src := range s.sources {
-		err = errors.Join(err, scheduler.AddSource(src))
+		err = errors.Join(err, scheduler.addSourceAt(s.where, src))
 	}
 	if err != nil {
 		return err

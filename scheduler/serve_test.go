@@ -108,3 +108,16 @@ func TestServe_DoesNotWaitForItsOwnCaller(t *testing.T) {
 		time.Sleep(time.Minute) // for the run, and for the end of it that cannot be stored any more
 	})
 }
+
+func TestServe_RefusesNilPointers(t *testing.T) {
+	for _, w := range []scheduler.Work{(*scheduler.Job)(nil), (*scheduler.Source)(nil), (*scheduler.Options)(nil)} {
+		func() {
+			defer func() {
+				if v := recover(); v != nil {
+					t.Errorf("%T: %v", w, v)
+				}
+			}()
+			want.Text(t, scheduler.Serve(t.Context(), []string{"127.0.0.1:1"}, "x", w), "is nil")
+		}()
+	}
+}

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
-	"runtime"
 	"slices"
 	"strings"
 	"time"
@@ -47,8 +46,9 @@ type source struct {
 
 // AddSource adds a source, on every replica. The error names every problem. It wraps [ErrName] if the name is bad or taken, or
 // if a job has a name that begins with it and a slash.
-func (s *Scheduler) AddSource(src Source) error {
-	_, file, line, _ := runtime.Caller(1)
+func (s *Scheduler) AddSource(src Source) error { return s.addSourceAt(callLine(), src) }
+
+func (s *Scheduler) addSourceAt(where string, src Source) error {
 	if src.Every == 0 {
 		src.Every = defaultEvery
 	}
@@ -57,7 +57,7 @@ func (s *Scheduler) AddSource(src Source) error {
 		Name: src.Name, Spec: "@every " + src.Every.String(), Run: func(ctx context.Context, _ Run) error { return s.load(ctx, added) },
 		Timeout: src.Every, Retry: Retry{Times: maxRetries},
 		Overlap: Allow, // a load that hangs in a process that no longer leads must not hold up the leader's
-	}, fmt.Sprintf("%s:%d", file, line))
+	}, where)
 	problems := []error{err}
 	if src.Load == nil {
 		problems = append(problems, fmt.Errorf("scheduler: source %q: Load is nil", src.Name))
@@ -210,7 +210,7 @@ func changed(before, rows map[string]row) (names []string) {
 func (s *Scheduler) replace(ctx context.Context, src *source, rows map[string]row, changed []string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if ctx.Err() != nil { // with the lock: nothing is added after dropSources
+	if ctx.Err() != nil { // with the lock: nothing is added after the term
 		return context.Cause(ctx)
 	}
 	src.rows = rows
@@ -223,17 +223,4 @@ func (s *Scheduler) replace(ctx context.Context, src *source, rows map[string]ro
 		}
 	}
 	return nil
-}
-
-// dropSources drops the jobs of sources at the end of a term, when its runs have returned. The next one starts with those that
-// are loaded then.
-func (s *Scheduler) dropSources() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, src := range s.sources {
-		for name := range src.rows {
-			delete(s.jobs, name)
-		}
-		src.rows = nil
-	}
 }

@@ -15,9 +15,9 @@ import (
 // core passes entries to a handler.
 type core struct{ handler slog.Handler }
 
-// New returns a logger that writes to another one, or nowhere if that is nil.
+// New returns a logger that writes to another one, or nowhere if that is nil or has no handler.
 func New(log *slog.Logger) *zap.Logger {
-	if log == nil {
+	if log == nil || log.Handler() == nil {
 		return zap.NewNop()
 	}
 	return zap.New(core{log.Handler()}, zap.AddCaller())
