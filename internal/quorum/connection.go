@@ -109,6 +109,9 @@ func noNotifications() *maintnotifications.Config {
 // isOne reports whether nothing is resent unnoticed. Other clients, such as those of a cluster, resend on their own.
 func (c *connection) isOne() bool { return c.options != nil }
 
+// isTimed reports whether calls end after the timeout. Other clients wait as long as their own options say.
+func (c *connection) isTimed() bool { return c.isOne() || c.cluster != nil }
+
 // isOwn reports whether nobody else uses the connection.
 func (c *connection) isOwn() bool { return c.isOne() && c.shared == nil }
 

@@ -271,7 +271,7 @@ func (w *worker) received(groups []*group, sent time.Time, err error) {
 		}
 		isOver := errors.Is(r.err, context.DeadlineExceeded)
 		r.written = !w.isKnown() || !w.buffers[i].script.withdraw()
-		switch isLate := now.Sub(sent) > 2*w.timeout; {
+		switch isLate := w.isTimed() && now.Sub(sent) > 2*w.timeout; {
 		case w.aborted.Load():
 			r.err = errGone
 		case isLate && (isOver || errors.Is(r.err, os.ErrDeadlineExceeded) && !w.dials):
