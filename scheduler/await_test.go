@@ -149,13 +149,15 @@ func TestPause_HasAReasonThatIsShownAndKept(t *testing.T) {
 func TestTriggerAndWait_FromARunThatAllowsOthers(t *testing.T) {
 	inBubble(t, 3, func(t *testing.T, c *cluster) {
 		a := c.leader("a")
-		called, answer := false, errors.New("not called")
+		answers := make(chan error, 1)
 		j := a.job("job", "@yearly", nil)
 		j.Overlap = scheduler.Allow
-		j.Run = func(ctx context.Context, _ scheduler.Run) error {
-			if !called {
-				called = true
-				_, answer = a.TriggerAndWait(ctx, "job")
+		j.Run = func(ctx context.Context, run scheduler.Run) error {
+			if run.Attempt == 1 && len(answers) == 0 {
+				answers <- errors.New("it waits")
+				_, err := a.TriggerAndWait(ctx, "job")
+				<-answers
+				answers <- err
 			}
 			return nil
 		}
@@ -163,6 +165,6 @@ func TestTriggerAndWait_FromARunThatAllowsOthers(t *testing.T) {
 		time.Sleep(10 * time.Second)
 		c.must(a.Trigger(t.Context(), "job"))
 		time.Sleep(time.Minute)
-		want.NoError(t, answer)
+		want.NoError(t, <-answers)
 	})
 }

@@ -80,12 +80,19 @@ type seen struct {
 	at   time.Time // the same by the clock of this process
 }
 
+// isOlder reports whether a view is from before what was seen. After a loss of data, ballots may be smaller than before it, if clocks
+// were set back in between.
+func (s *seen) isOlder(v *jobstore.View) bool {
+	before, present := &s.view.State, &v.State
+	return s.view.At.IsAfter(v.At) && !present.Since.After(before.Since) && !present.Lost.After(before.Lost)
+}
+
 // see remembers what the nodes know of a job, now by their clocks.
 func (s *Scheduler) see(v *jobstore.View, now time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	before, is := s.seen[v.Job]
-	if is && before.view.At.IsAfter(v.At) {
+	if is && before.isOlder(v) {
 		return
 	}
 	isSourced := s.sourceOfLocked(v.Job) != nil
