@@ -56,8 +56,7 @@ func (e *Elector) Check() error {
 //   - this process leads, and too few nodes serve its Scheduler;
 //   - nobody can lead, because the clocks of the nodes differ too much or were stepped;
 //   - this process leads, and cannot load a source of jobs, or refuses rows of it;
-//   - somebody else has led for some minutes, and does not have jobs of this process, or does not start their ticks. It
-//     looks at the first 10,000 of them by name.
+//   - somebody else has led for some minutes, and does not have jobs of this process (the first 10,000), or does not start them.
 //
 // Run logs each of them when it has found it, and every hour while it lasts.
 func (e *Elector) Problems() []Problem {
