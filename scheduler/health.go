@@ -65,7 +65,7 @@ func (l *loop) noteIdle(now time.Time) time.Duration {
 	switch {
 	case why == nil:
 		l.past = nil
-	case l.past != nil && !errors.Is(why, errUnanswered): // terms may be too short to find out anew
+	case l.past != nil && !errors.Is(why, errUnanswered): // terms may be too short to find it out again
 		idle.Since = l.past.Since
 	}
 	l.idle.Store(idle)

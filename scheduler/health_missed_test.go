@@ -57,16 +57,6 @@ func TestProblems_OfShortTerms(t *testing.T) {
 	})
 }
 
-// breaking is a Schedule that panics from an instant on.
-type breaking struct{ from time.Time }
-
-func (f breaking) Next(after time.Time) time.Time {
-	if time.Now().After(f.from) {
-		panic("no")
-	}
-	return after.Truncate(time.Minute).Add(time.Minute)
-}
-
 // One of many jobs has no ticks any more.
 func TestProblems_OfOneOfManyJobs(t *testing.T) {
 	inBubble(t, 3, func(t *testing.T, c *cluster) {
@@ -74,7 +64,13 @@ func TestProblems_OfOneOfManyJobs(t *testing.T) {
 		c.opts = []election.Option{election.WithLogger(zap.New(core))}
 		a := c.idle("a")
 		broken := a.job("broken", "mine", quick)
-		broken.Schedule = breaking{time.Now().Add(5 * time.Minute)}
+		from := time.Now().Add(5 * time.Minute)
+		broken.Schedule = nextFunc(func(after time.Time) time.Time {
+			if time.Now().After(from) {
+				panic("no")
+			}
+			return after.Truncate(time.Minute).Add(time.Minute)
+		})
 		a.add(broken)
 		for i := range 15_000 {
 			a.add(a.job(fmt.Sprintf("job-%05d", i), "@yearly", quick))

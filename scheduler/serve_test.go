@@ -121,3 +121,13 @@ func TestServe_RefusesNilPointers(t *testing.T) {
 		}()
 	}
 }
+
+// The error of a job that is there twice names the line of the caller, not one of this library.
+func TestServe_NamesTheLineOfItsCaller(t *testing.T) {
+	job := scheduler.Job{Name: "twice", Spec: "@daily", Run: func(context.Context, scheduler.Run) error { return nil }}
+	err := scheduler.Serve(t.Context(), []string{"127.0.0.1:1"}, "x", job, job)
+	want.Text(t, err, "serve_test.go:")
+	if strings.Contains(err.Error(), "serve.go:") {
+		t.Errorf("it names this library: %v", err)
+	}
+}

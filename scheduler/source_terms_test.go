@@ -119,21 +119,18 @@ func TestSource_ABadRowDoesNotHideTicksThatHaveNotBegun(t *testing.T) {
 	})
 }
 
-// breaks is a schedule with ticks every ten seconds that panics when it is told to.
-type breaks struct{ now *atomic.Bool }
-
-func (b breaks) Next(after time.Time) time.Time {
-	if b.now.Load() {
-		panic("the calendar is gone")
-	}
-	return after.Truncate(10 * time.Second).Add(10 * time.Second)
-}
-
 // The Schedule of a row fails after it was loaded.
 func TestSource_AScheduleThatFails(t *testing.T) {
 	withShortLeases(t, 3, func(t *testing.T, c *cluster) {
 		tab, gone := &table{}, &atomic.Bool{}
-		tab.set(every("job", "workdays", quick, func(j *scheduler.Job) { j.Schedule = breaks{gone} }))
+		tab.set(every("job", "workdays", quick, func(j *scheduler.Job) {
+			j.Schedule = nextFunc(func(after time.Time) time.Time {
+				if gone.Load() {
+					panic("the calendar is gone")
+				}
+				return after.Truncate(10 * time.Second).Add(10 * time.Second)
+			})
+		}))
 		a := c.leader("a").sourceEvery(tab, time.Hour)
 		c.SleepTo(15 * time.Second)
 		gone.Store(true)
@@ -164,7 +161,14 @@ func TestSource_ALoadThatIsLeftBehind(t *testing.T) {
 		})).sourceEvery(tab, 5*time.Minute)
 		c.SleepTo(10 * time.Second)
 		slow := &atomic.Bool{}
-		tab.set(every("job", "slow", quick, func(j *scheduler.Job) { j.Schedule = late{slow} }))
+		tab.set(every("job", "slow", quick, func(j *scheduler.Job) {
+			j.Schedule = nextFunc(func(after time.Time) time.Time {
+				if slow.Load() {
+					time.Sleep(1900 * time.Millisecond) // just within the limit
+				}
+				return after.Truncate(10 * time.Second).Add(10 * time.Second)
+			})
+		}))
 		slow.Store(true) // the check of the row's schedule takes its time
 		c.must(a.Refresh(t.Context(), "rows"))
 		c.SleepTo(15 * time.Second)
@@ -177,16 +181,6 @@ func TestSource_ALoadThatIsLeftBehind(t *testing.T) {
 		c.SleepTo(100 * time.Second)
 		wantEqual(t, "ticks", c.ticksBy("rows/job"), nil)
 	})
-}
-
-// late is a schedule with ticks every ten seconds that takes almost two seconds to answer.
-type late struct{ slow *atomic.Bool }
-
-func (l late) Next(after time.Time) time.Time {
-	if l.slow.Load() {
-		time.Sleep(1900 * time.Millisecond)
-	}
-	return after.Truncate(10 * time.Second).Add(10 * time.Second)
 }
 
 // The source is paused when the leader changes, and cannot be loaded then. Its jobs do not wait for the end of the pause.

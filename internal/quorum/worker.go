@@ -189,7 +189,7 @@ func (w *worker) exchange(until time.Time, groups []*group) {
 		if g.err != nil && refusal.Code(g.err) == refusal.NoScript {
 			lacking = append(lacking, g)
 		} else {
-			w.conclude(g)
+			w.settle(g)
 		}
 	}
 	if len(lacking) > 0 {
@@ -197,7 +197,7 @@ func (w *worker) exchange(until time.Time, groups []*group) {
 		w.send(until, lacking, true)
 	}
 	for _, g := range lacking {
-		w.conclude(g)
+		w.settle(g)
 	}
 }
 
@@ -287,8 +287,8 @@ func (w *worker) received(groups []*group, sent time.Time, err error) {
 	w.node.note(&groups[0].result)
 }
 
-// conclude gives the error of a command its nature, and reports the exchange to Config.Seen.
-func (w *worker) conclude(g *group) {
+// settle gives the error of a command its nature, and reports the exchange to Config.Seen.
+func (w *worker) settle(g *group) {
 	g.resent = g.resent || g.written && !w.isOne()
 	g.addNature()
 	source := g.command.source()

@@ -80,3 +80,10 @@ func TestCore_HandsOverWholeRecords(t *testing.T) {
 		t.Errorf("%d of 3 lines: %s", n, &b)
 	}
 }
+
+// A logger without a handler, as the zero one, writes nowhere.
+func TestNew_WithoutAHandler(t *testing.T) {
+	for _, log := range []*slog.Logger{nil, {}} {
+		slogcore.New(log).Error("nobody reads this")
+	}
+}
