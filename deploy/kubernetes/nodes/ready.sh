@@ -41,12 +41,12 @@ case $seconds,$micros,$uptime in
 esac
 [ "$role" = master ] || not_ready "it is not a master: its role is \"$role\""
 
-# All in µs. The guard is LAYOUT IDENTITY SINCE UNTIL LONGEST NODES USED.
+# All in µs. The guard is LAYOUT IDENTITY SINCE UNTIL LONGEST LABEL USED.
 now=$((seconds * 1000000 + micros)) longest=$((${REDLOCK_MAX_TTL:-10} * 1000000)) since=0
 if [ -n "$guard" ]; then
 	# shellcheck disable=SC2086 # split into words
 	set -- $guard
-	[ $# -eq 7 ] && [ "$1" = 2 ] || not_ready "it has a guard of another version: \"$guard\""
+	[ $# -eq 7 ] && [ "$1" = 3 ] || not_ready "it has a guard of another version: \"$guard\""
 	kept=$(($(number "$5") * 1000))
 	[ "$kept" -le "$longest" ] || longest=$kept
 	# A guard with another identity is from before the restart. The node starts a new one when it is asked for a lock.

@@ -14,6 +14,7 @@ import (
 	apps "k8s.io/api/apps/v1"
 	core "k8s.io/api/core/v1"
 	policy "k8s.io/api/policy/v1"
+	meta "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/kustomize/api/krusty"
 	"sigs.k8s.io/kustomize/kyaml/filesys"
 	"sigs.k8s.io/yaml"
@@ -32,25 +33,37 @@ type manifests struct {
 	config     core.ConfigMap
 }
 
-// render returns what "kubectl apply -k" sends for a folder. It fails the test if the API does not have a field.
+// render returns what "kubectl apply -k" sends for a folder.
 func render(t *testing.T, folder string) manifests {
 	t.Helper()
 	rendered, err := krusty.MakeKustomizer(krusty.MakeDefaultOptions()).Run(filesys.MakeFsOnDisk(), folder)
 	want.NoError(t, err)
+	var texts [][]byte
+	for _, resource := range rendered.Resources() {
+		text, err := resource.AsYAML()
+		want.NoError(t, err)
+		texts = append(texts, text)
+	}
+	return decode(t, folder, texts)
+}
+
+// decode reads objects. It fails the test if the API does not have a field.
+func decode(t *testing.T, from string, objects [][]byte) manifests {
+	t.Helper()
 	var m manifests
 	into := map[string]any{
 		"StatefulSet": &m.set, "Deployment": &m.deployment, "Service": &m.service, "PodDisruptionBudget": &m.budget,
 		"ConfigMap": &m.config,
 	}
-	for _, resource := range rendered.Resources() {
-		text, err := resource.AsYAML()
-		want.NoError(t, err)
-		kind := resource.GetKind()
+	for _, text := range objects {
+		var object meta.TypeMeta
+		want.NoError(t, yaml.Unmarshal(text, &object))
+		kind := object.Kind
 		if into[kind] == nil {
-			t.Fatalf("%s has a second %s, or one that no test knows", folder, kind)
+			t.Fatalf("%s has a second %s, or one that no test knows", from, kind)
 		}
 		if err := yaml.UnmarshalStrict(text, into[kind]); err != nil {
-			t.Fatalf("%s %s: %v", kind, resource.GetName(), err)
+			t.Fatalf("%s %s: %v", from, kind, err)
 		}
 		delete(into, kind)
 	}

@@ -146,9 +146,9 @@ func TestReady_SaysWhyNot(t *testing.T) {
 		}
 	}
 	for guard, want := range map[string]string{
-		"3 " + id + " x": "a guard of another version", "nonsense": "a guard of another version",
-		fmt.Sprintf("2 %s %016d %016d %012d %03d %013d", id, time.Now().Add(time.Hour).UnixMicro(), 0, 8, 1, 0): "s ago, 36",
-		fmt.Sprintf("2 %040d %016d %016d %012d %03d %013d", 7, time.Now().UnixMicro(), 0, 8, 1, 0):              "", // of another run
+		"4 " + id + " x": "a guard of another version", "nonsense": "a guard of another version",
+		fmt.Sprintf("3 %s %016d %016d %012d %016x %013d", id, time.Now().Add(time.Hour).UnixMicro(), 0, 8, 1, 0): "s ago, 36",
+		fmt.Sprintf("3 %040d %016d %016d %012d %016x %013d", 7, time.Now().UnixMicro(), 0, 8, 1, 0):              "", // of another run
 	} {
 		if err := server.HSet(t.Context(), "{redlock}", "g", guard).Err(); err != nil {
 			t.Fatal(err)
