@@ -68,7 +68,7 @@ func main() {
 	flag.IntVar(&nodes, "nodes", five, "measure on `n` nodes: 1, 3 or 5; most limits are for 5")
 	only := flag.String("only", rowNames(), "comma-separated `rows` to run")
 	divisor := flag.Int("divide", 1, "divide the numbers of jobs by `n`, to try rows: no limit is judged then, and figures keep their names")
-	file := flag.String("record", "", "keep the figures of the rows in this JSON `file`, such as ../docs/figures.json")
+	file := flag.String("record", "", "keep the figures of the rows in this JSON `file`, such as figures/figures.json")
 	profile := flag.String("cpuprofile", "", "write a CPU profile of the run to this `file`")
 	flag.Parse()
 	_ = os.Setenv(nodesVariable, strconv.Itoa(nodes))

@@ -6,8 +6,10 @@ import (
 	"fmt"
 	"time"
 
+	parts "github.com/redlockfx/redlockfx/internal/inside"
 	"github.com/redlockfx/redlockfx/internal/jobstore"
 	"github.com/redlockfx/redlockfx/internal/quorum"
+	"github.com/redlockfx/redlockfx/redlock"
 )
 
 const (
@@ -21,11 +23,13 @@ const (
 // their distance does not change what the node keeps.
 func (b *bench) month(ctx context.Context) {
 	b.lockers(ctx, 1) // the nodes grant locks
+	locker := must(redlock.New(b.admins, redlock.WithTTL(ttl)))
+	defer func() { check(locker.Close(ctx)) }()
 	q := quorum.New(b.admins, b.cluster.Addrs(), quorum.Config{Timeout: time.Second, Now: time.Now})
 	defer func() { check(q.Close(ctx)) }()
 	name := nextName()
 	w := writer{store: jobstore.New(jobstore.Config{
-		Quorum: q, Prefix: "redlock", Election: name, List: fmt.Sprintf("%012d %03d", ttl.Milliseconds(), nodes),
+		Quorum: q, Prefix: "redlock", Election: name, List: parts.Of(locker).List,
 	})}
 	var jobs []string
 	for i := range hourlyJobs {
@@ -78,9 +82,9 @@ func (w *writer) tick(ctx context.Context, jobs []string, since, at time.Time) {
 	state := jobstore.State{Since: since, Plan: "UTC 0 * * * *", Mark: at}
 	opened := state
 	opened.Open = []jobstore.Open{open}
-	state.Last, state.LastOK = ended, ended
-	w.write(ctx, jobs, jobstore.Write{State: opened, Opens: true})
-	w.write(ctx, jobs, jobstore.Write{State: state, Ended: []jobstore.Record{ended}})
+	state.Last, state.LastOK = &ended, &ended
+	w.write(ctx, jobs, jobstore.Write{State: &opened, Opens: true})
+	w.write(ctx, jobs, jobstore.Write{State: &state, Ended: []jobstore.Record{ended}})
 }
 
 // write stores the same state for all jobs.

@@ -1,74 +1,81 @@
-// Cron runs a job every five seconds in one of several processes: start it three times.
+// Cron is a service with a job, the page that shows it, and a probe: start it three times.
 package main
 
 import (
 	"context"
 	"errors"
-	"flag"
-	"fmt"
 	"log"
+	"log/slog"
+	"net"
+	"net/http"
 	"os"
 	"os/signal"
 	"strings"
 	"syscall"
 	"time"
 
-	"go.uber.org/zap"
-
+	"github.com/redlockfx/redlockfx/dashboard"
 	"github.com/redlockfx/redlockfx/election"
+	"github.com/redlockfx/redlockfx/election/termlog"
 	"github.com/redlockfx/redlockfx/redlock"
 	"github.com/redlockfx/redlockfx/scheduler"
 )
 
-// ttl is short, so that the first start is quick. A Redis that was never used looks like one that has lost its locks, so
-// it grants nothing until the TTL has passed.
-const ttl = 3 * time.Second
-
 func main() {
-	nodes := flag.String("nodes", "127.0.0.1:6379", "`host:port,...` of 1, 3 or 5 independent Redis masters")
-	spec := flag.String("spec", "@every 5s", "when the job runs")
-	flag.Parse()
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
 	defer stop()
-	if err := run(ctx, strings.Split(*nodes, ","), *spec); err != nil {
+	if err := run(ctx, os.Getenv("POD"), os.Getenv("LISTEN")); err != nil {
 		log.Fatal(err)
 	}
 }
 
-func run(ctx context.Context, nodes []string, spec string) (err error) {
-	logger, err := zap.NewDevelopment()
+func run(ctx context.Context, pod, listen string) error {
+	locker, err := redlock.Open(strings.Split(os.Getenv("REDIS_URL"), ",")) // one URL, or three, or five
 	if err != nil {
 		return err
 	}
-	locker, err := redlock.Open(nodes, redlock.WithTTL(ttl))
+	elector, err := election.New(locker, "billing", election.WithIdentity(pod, ""), election.WithSlog(slog.Default()),
+		election.WithHooks(termlog.Hooks())) // who led when, for the dashboard
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, closeLocker(locker)) }()
-
-	elector, err := election.New(locker, "cron-example", election.WithLogger(logger))
-	if err != nil {
-		return err
-	}
-	jobs, err := scheduler.New(elector, scheduler.WithLogger(logger))
+	jobs, err := scheduler.New(elector, scheduler.WithSlog(slog.Default())) // in UTC: see scheduler.WithLocation
 	if err != nil {
 		return err
 	}
 	err = jobs.Add(scheduler.Job{
-		Name: "report", Spec: spec, Timeout: time.Minute,
-		Run: func(ctx context.Context, run scheduler.Run) error {
-			fmt.Printf("%s: pid %d, token %d\n", run.Key(), os.Getpid(), run.Token)
-			return ctx.Err()
+		Name: "invoices", Spec: "@every 10s", // a nightly job has "0 2 * * *"
+		Timeout: time.Minute,
+		Run: func(ctx context.Context, run scheduler.Run) error { // ctx ends before another replica can lead
+			slog.Info("sending invoices", "key", run.Key(), "token", run.Token)
+			return nil
 		},
 	})
 	if err != nil {
 		return err
 	}
-	return elector.Run(ctx) // until ctx is done; then runs finish, and another process takes over
-}
 
-func closeLocker(locker *redlock.Locker) error {
-	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
+	mux := http.NewServeMux()
+	mux.Handle("/jobs/", http.StripPrefix("/jobs", dashboard.Handler(elector, jobs, dashboard.Until(ctx))))
+	mux.HandleFunc("/livez", func(w http.ResponseWriter, _ *http.Request) {
+		if err := elector.Check(); errors.Is(err, election.ErrRestart) { // as if work does not stop; never in a Redis outage
+			http.Error(w, err.Error(), http.StatusServiceUnavailable)
+		}
+	})
+	server := &http.Server{Handler: mux, ReadHeaderTimeout: 5 * time.Second}
+	listener, err := net.Listen("tcp", listen)
+	if err != nil {
+		return err
+	}
+	serving := make(chan error, 1)
+	go func() { serving <- server.Serve(listener) }()
+
+	err = elector.Run(ctx) // until SIGTERM; then runs get 10 s to finish, and another replica leads
+	closing, cancel := context.WithTimeout(context.Background(), 2*time.Second)
 	defer cancel()
-	return locker.Close(ctx)
+	err = errors.Join(err, locker.Close(closing), server.Shutdown(closing))
+	if problem := <-serving; !errors.Is(problem, http.ErrServerClosed) {
+		err = errors.Join(err, problem)
+	}
+	return err
 }
