@@ -83,13 +83,13 @@ repo: ## check imports, the length of files, documents, copied examples, a relea
 simulation: ## the random plans of faults, and the models of the line and the job store: a small part of make soak
 	go test -vet=off -timeout=10m -run '$(simulations)' ./redlock -args -plans=200
 	go test -vet=off -timeout=10m -run '$(simulations)' ./election -args -rapid.checks=60
-	go test -vet=off -timeout=10m -run '$(simulations)' ./scheduler -args -skew.ticks=30 -removed.plans=12 -setback.plans=30
+	go test -vet=off -timeout=10m -run '$(simulations)' ./scheduler -args -skew.ticks=30 -removed.plans=12 -setback.plans=30 -setback.verbs=120
 	go test -vet=off -timeout=10m -run '$(simulations)' ./internal/jobmachine -args -jobmachine.events=300000
 	go test -vet=off -timeout=10m -run '$(simulations)' ./internal/jobstore
 	go test -vet=off -timeout=10m -run '$(simulations)' ./internal/nodeclock -args -rapid.checks=1000
 
 ##@ Longer checks
-.PHONY: soak fuzz flake mutants bench figures engines vulnerabilities
+.PHONY: soak fuzz flake mutants proof proof-deep bench faults figures engines vulnerabilities
 
 soak: ## play many more random plans of faults, for locks, elections, the model and state machine of jobs, clocks, zones
 	go test -count=1 -timeout=2h -v -run '$(simulations)' ./redlock -args -plans=5000
@@ -98,7 +98,7 @@ soak: ## play many more random plans of faults, for locks, elections, the model 
 	go test -count=1 -timeout=2h -run 'TestOnLeader_|TestShutdown_' ./election -args -election.rounds=20
 	go test -count=1 -timeout=2h -v -run '$(simulations)' ./internal/jobstore -args -jobstore.deep
 	go test -count=1 -timeout=2h -run '$(simulations)' ./internal/jobmachine -args -jobmachine.events=5000000
-	go test -count=1 -timeout=2h -v -run '$(simulations)' ./scheduler -args -skew.ticks=1000 -removed.plans=300 -setback.plans=500
+	go test -count=1 -timeout=2h -v -run '$(simulations)' ./scheduler -args -skew.ticks=1000 -removed.plans=300 -setback.plans=500 -setback.verbs=1000
 	go test -count=1 -timeout=2h -run TestTick_Thousand ./scheduler -args -thousand.jobs=2000
 	go test -count=1 -timeout=2h -v -run 'TestZone_.*EveryZone' ./internal/cronspec -args -zones.all -zones.step=1
 	go test -count=1 -timeout=2h -run '$(simulations)' ./internal/nodeclock -args -rapid.checks=20000
@@ -123,9 +123,21 @@ mutants: ## break the promises one at a time: a test must fail every time
 bench: ## measure, compare with redsync, and check requirements
 	cd bench && go run .
 
+proof: ## check the specifications in spec with spin: all orders of steps, and each rule removed
+	@bash scripts/install.sh spin
+	bash spec/check.sh
+
+proof-deep: ## proof, with larger sizes too
+	@bash scripts/install.sh spin
+	bash spec/check.sh deep
+
+faults: ## this library and others under the same faults, in six minutes; writes the tables of faults/README.md
+	@bash scripts/install.sh postgresql
+	cd faults && go run . -write README.md
+
 figures: ## run bench, and write the results into the pages
-	-cd bench && go run . -record ../docs/figures.json
-	-cd bench && go run . -nodes 1 -only speed,handover,elect,crash,outage,ticks -record ../docs/figures.json
+	-cd bench && go run . -record figures/figures.json
+	-cd bench && go run . -nodes 1 -only speed,handover,elect,crash,outage,ticks -record figures/figures.json
 	go -C $(repo) test -count=1 ./docs -run TestFigures -figures.update
 
 ENGINES ?=
@@ -138,7 +150,7 @@ vulnerabilities: ## govulncheck in every module; needs vuln.go.dev
 		if [ $$m = tools ]; then what=tool; else what='-test ./...'; fi; $(call tool,govulncheck) -db=$(VULNDB) $$what; done
 
 ##@ Writing
-.PHONY: fmt tidy pictures release image
+.PHONY: fmt tidy pictures release image cluster
 
 fmt: ## gofmt and go fix
 	gofmt -w .
@@ -153,6 +165,9 @@ pictures: ## take the pictures of the dashboard again, into docs
 
 release: ## check and tag all modules, and build redlockctl into dist; pushes nothing: make release VERSION=v1.2.3
 	@bash scripts/release.sh "$(VERSION)"
+
+cluster: ## the nodes on a cluster of kind, through a rollout, a drain and a killed node; needs docker, kind, kubectl and helm
+	@bash scripts/cluster.sh
 
 image: ## a container image of redlockctl, static and without a shell: make image TAG=redlockctl:v1.2.3
 	@bash scripts/image.sh $(TAG)

@@ -10,9 +10,9 @@ import (
 	"github.com/redlockfx/redlockfx/internal/ops"
 )
 
-// Users write programs by the fields that the package documentation lists.
+// Users write programs by the fields that the documentation of Handler lists.
 func TestDoc_ListsTheFieldsOfTheJSON(t *testing.T) {
-	source, err := os.ReadFile("doc.go")
+	source, err := os.ReadFile("handler.go")
 	if err != nil {
 		t.Fatal(err)
 	}

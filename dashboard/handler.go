@@ -36,6 +36,58 @@ type page struct {
 
 // Handler returns a handler for the page of an election and its jobs. It works under any prefix that ends with a
 // slash, with [http.StripPrefix]. It panics if elector or scheduler is nil.
+//
+// # JSON
+//
+// The path api returns the same data as JSON. api?name=NAME returns one job, with problems[], and with all of its
+// records[] and changes[] that the nodes keep. The fields:
+//
+//	(itself)    election now problems[] leader replica nodes[] jobs[] runs[] terms[] leaderless[] replicas[]
+//	leader      id value term since lease_ms expired
+//	replica     id state since stop_ms check[]
+//	nodes       addr version latency_ms guard_ms clock_offset_ms list error denied
+//	jobs        name spec zone next paused pause running last last_ok last_ok_ms failures missed why why_tick waits own long lost words
+//	runs        job tick state replica term attempt manual rerun caught_up start end lag_ms took_ms error ticks from
+//	terms       term replica since until ended
+//	leaderless  from to sure
+//	replicas    id here state seen
+//	changes     what by reason replica at until tick
+//
+// Times are in UTC, by the nodes' clock. Fields that end in _ms are milliseconds with up to three decimals. Empty
+// fields may be missing, and so are those that are not known. redlockctl -o json has the same names and units.
+//
+// leader is null if nobody leads or no leader is known. If a part could not be read, problems says so, and how old its
+// value is. If the leader's lease has run out since the nodes were read, expired is true: as far as is known, it no
+// longer leads. terms is empty if the election does not record them: see package termlog. leaderless has the times
+// between the terms without a known leader. If sure is false, the previous leader was killed or cut off, and may have
+// led up to [termlog.Every] longer than from says. replica is the one that answers the request, and check has its
+// [election.Elector.Problems]. replicas are that one, the leader, and those that led one of the terms or ran one of the
+// last runs that the nodes keep: 50 at most.
+//
+// runs has the last run of each job, 20 at most, the newest first. last, and the records of one job, have the fields of
+// runs. Their states are those of [scheduler.State] and one more. That is unknown, for a run without an end whose
+// leader is not known to lead any more. A record may stand for several ticks that did not run: ticks is their number,
+// from the first of them, tick the last. pause has the fields of changes. last_ok is the start of the last good run,
+// last_ok_ms how long it took. usual_ms, only of one job, is the median of the good runs in its records. A job whose
+// state cannot be read is listed with why and no why_tick. long says why a run under way takes too long: the job's
+// Timeout has passed, its next tick has come, or it takes more than ten times as long as the last good run. Fields may
+// be added; existing ones stay.
+//
+// # What it costs
+//
+// A binary grows by about 12 MB: html/template calls methods by name, so the linker keeps the exported methods of all types. In
+// a program that uses html/template or text/template anyway, it is 1 MB.
+//
+// While any page is open, a replica reads the nodes once every five seconds, however many pages are open. While none
+// is open, it does not read them. A hidden tab sends no requests. A read makes five calls to each node, one more per
+// 500 jobs, and three more for each job whose page is open. After an action the nodes are read at once. Without
+// JavaScript the page reloads itself every five seconds.
+//
+// A replica streams updates to at most 100 pages at once, and renders pages with the same content only once. It
+// refuses further streams with 503; their pages reload their content every ten seconds. It answers a request with 400
+// if a parameter is too long or has an invalid value.
+//
+// If too few nodes answer, the page shows the last known state with its age, and says so.
 func Handler(elector *election.Elector, scheduler *scheduler.Scheduler, opts ...Option) http.Handler {
 	if elector == nil || scheduler == nil {
 		panic("dashboard: the elector or the scheduler is nil")

@@ -23,50 +23,19 @@
 //
 // # Assumptions
 //
-// The assumptions are those of package redlock. The clocks of nodes and processes run at the same rate to within the
-// drift, 1 %; they need not show the same time. A node that loses its state does not vote for the
-// longest TTL. The network may lose, delay and repeat requests and replies. go-redis may have any timeouts.
+// Those of package redlock. The clocks of nodes and processes run at the same rate to within 1 %; they need not show the same
+// time.
 //
 // # Limits
 //
 //   - A paused process can still be inside your code when it wakes, although the next leader is at work. Let the
-//     resource remember the
-//     largest [Term.Token] it has seen, and refuse smaller ones.
+//     resource remember the largest [Term.Token] it has seen, and refuse smaller ones.
 //   - A callback that ignores its context for longer than the margin after a loss works alongside the next leader.
 //     [Elector.Check] fails then.
 //   - Nobody waits for work that uses [Term.Context] outside a callback: see [Term.Do].
 //   - A virtual machine that its host pauses, or restores, may have no clock that shows it. When it wakes, it trusts
 //     its old lease until the reply to its next renewal, although another process may lead.
 //   - There may be no leader: for a TTL after a crash, and while no majority of nodes answers.
-//
-// # States
-//
-//	           won                  stop, lost, panic
-//	follower -------> leader ---------------------------> draining
-//	   ^                                                     |
-//	   |        callbacks returned: release                  |
-//	   +-----------------------------------------------------+
-//	   |        time is over: abandon                        |
-//	   +------ waiting for callbacks <-----------------------+
-//
-// A process whose callbacks have not returned does not campaign. [Elector.Check] fails once their lease is over, and while
-// a hook holds up Run.
-//
-// # A term, when renewals fail
-//
-//	sent        +TTL/3      +2TTL/3      +0.79·TTL         +0.99·TTL        +TTL
-//	   |-- renew ----|-- retry ---|-- retry ---| contexts done | lease over      | keys expire
-//	                                            \__ the margin: callbacks stop _/  the next one
-//
-// All times count from the moment the last confirmed request was sent. A confirmed renewal moves them; a renewal in flight
-// does not.
-//
-// # Handover
-//
-// After the callbacks have returned, the lease is released, the nodes notify the waiting processes, and one of them leads
-// within milliseconds. After a crash they wait until the lease has run out, and up to 20 ms more. A follower waits in one
-// Acquire and costs the nodes next to nothing. A process that only wants to know who leads need not campaign:
-// [Elector.Leader], [Elector.OnNewLeader]. Package termlog keeps a record of past leaders, for people.
 //
 // # Two contexts
 //
@@ -79,12 +48,29 @@
 // A leader gives up by itself when it resigns ([Term.Resign]), at the end of its tenure ([WithMaxTenure]), or after a panic
 // that a handler takes ([WithPanicHandler]). Then it does not campaign for the cooldown, so that another candidate wins if
 // there is one. If there is none, the same process wins again. [WithStandby] is a weak preference for the others.
+package election
+
+// For maintainers: the states of an Elector.
 //
-// The Redlock algorithm asks for a limit on extensions, so that no holder keeps the lock forever. The limit here is the
-// tenure, a time: a number of extensions would mean another time with each TTL. By default there is none. The lease of a
-// process that dies or is cut off runs out anyway, a leader that works is as good as the next one, and each handover
-// interrupts work. If a hook or the logger hangs, or work outlives its lease, no limit helps but a restart: let a liveness
-// probe call [Elector.Check].
+//	           won                  stop, lost, panic
+//	follower -------> leader ---------------------------> draining
+//	   ^                                                     |
+//	   |        callbacks returned: release                  |
+//	   +-----------------------------------------------------+
+//	   |        time is over: abandon                        |
+//	   +------ waiting for callbacks <-----------------------+
+//
+// A process whose callbacks have not returned does not campaign. Elector.Check fails once their lease is over, and while a hook
+// holds up Run.
+//
+// # A term, when renewals fail
+//
+//	sent        +TTL/3      +2TTL/3      +0.79·TTL         +0.99·TTL        +TTL
+//	   |-- renew ----|-- retry ---|-- retry ---| contexts done | lease over      | keys expire
+//	                                            \__ the margin: callbacks stop _/  the next one
+//
+// All times count from the moment the last confirmed request was sent. A confirmed renewal moves them; a renewal in flight
+// does not.
 //
 // # Endings
 //
@@ -92,4 +78,3 @@
 //	drain timeout     Term.Context ends too; callbacks have the margin to return, then the lease is abandoned
 //	lost              both contexts end at once; callbacks have the margin to return
 //	panic             as asked to stop; then Run panics too and the lease runs out, or the handler takes it
-package election

@@ -55,6 +55,7 @@ func TestKeep_ContextIsDoneTheMarginBeforeTheLeaseExpires(t *testing.T) {
 					t.Error("still leading")
 				}
 				want.Err(t, context.Cause(term.Context()), election.ErrLost)
+				a.stop() // or its campaign would keep the old list of nodes in use where it hears one of them
 				b.leads()
 				since := time.Now()
 				synctest.Wait()
@@ -77,8 +78,8 @@ func TestKeep_RenewalAttemptsAreBounded(t *testing.T) {
 		time.Sleep(every / 2)
 		won := c.Requests(0)
 		time.Sleep(8 * every)
-		if got := c.Requests(0) - won; got != 8 {
-			t.Errorf("%d extensions in eight intervals", got)
+		if got := c.Requests(0) - won; got < 8 || got > 11 {
+			t.Errorf("%d extensions in eight intervals, with one to three looks at the node", got)
 		}
 		var asked atomic.Int32
 		c.SetPreHook(0, func(node *server.Peer, cmd string, _ ...string) bool {

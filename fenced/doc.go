@@ -33,18 +33,6 @@
 // fails, as when the database is down, is retried as the job's Retry says, and is then recorded as failed. Ticks that
 // nobody ran within the CatchUp window are recorded as missed.
 //
-// # Protocol
-//
-// Each resource has a row with the largest token it has seen, its fence. A transaction
-//
-//  1. locks the fence in shared mode if it has the holder's token, and inserts the key, in one statement;
-//  2. calls fn;
-//  3. commits.
-//
-// If the fence has a smaller token or does not exist, it is raised first, in a transaction of its own. Raising needs the
-// exclusive lock, so it waits for every transaction of an earlier leader that has passed the first step. Transactions of one
-// leader share the lock and run in parallel. SQLite has one writer at a time: there each transaction starts with a write.
-//
 // # Assumptions
 //
 //   - Tokens of one resource come from one election or lock, and grow: see the assumptions of package redlock.
@@ -61,3 +49,15 @@
 // few seconds more than fn takes between two statements. SQLite has no such setting; a paused process keeps the file
 // locked.
 package fenced
+
+// For maintainers: the protocol.
+//
+// Each resource has a row with the largest token it has seen, its fence. A transaction
+//
+//  1. locks the fence in shared mode if it has the holder's token, and inserts the key, in one statement;
+//  2. calls fn;
+//  3. commits.
+//
+// If the fence has a smaller token or does not exist, it is raised first, in a transaction of its own. Raising needs the
+// exclusive lock, so it waits for every transaction of an earlier leader that has passed the first step. Transactions of one
+// leader share the lock and run in parallel. SQLite has one writer at a time: there each transaction starts with a write.

@@ -1,7 +1,4 @@
-// Package redlockfx wires a lock, an election and cron jobs into an fx application. The folder is
-// called fxmodule:
-//
-//	import redlockfx "github.com/redlockfx/redlockfx/fxmodule"
+// Package redlockfx, in the folder fxmodule, wires a lock, an election and cron jobs into an fx application:
 //
 //	fx.New(
 //		fx.Provide(zap.NewProduction, openDB),
@@ -18,9 +15,10 @@
 // *election.Elector and *scheduler.Scheduler, and nothing else.
 //
 // [Job] and [OnLeader] add jobs and callbacks. These, and whatever they depend on, may take the Locker, the Elector and the
-// Scheduler. Module logs to a *zap.Logger, or else to a *slog.Logger, if the application provides one; fx leaves it out, without an error, if the
-// Logger's constructor lacks a dependency. [Hooks] and [Options] set what the Config has no field for, and an fx.Invoke
-// that takes the Locker may call [redlock.Locker.OnNode]. The terms are recorded: see package termlog.
+// Scheduler. Module logs to a *zap.Logger, or else to a *slog.Logger, if the application provides one. [Hooks] and [Options] set
+// what the Config has no field for. The terms are recorded: see package termlog.
+//
+// An error at the start is in fx's log alone, so do not silence it: let fx.WithLogger log warnings and errors, at least.
 //
 // [Named] adds a second election to the same application, and [For] makes a helper apply to it. The Config of a second
 // election, and the parts that it provides, have its name as a tag. [Locker] shares a Locker between elections:
@@ -29,51 +27,34 @@
 //	fx.Supply(fx.Annotate(redlockfx.Config{Name: "mail"}, fx.ResultTags(`name:"mail"`))),
 //	redlockfx.OnLeader(newMailer, redlockfx.For("mail")),
 //
-// fx.New fails if a helper's election is not in the application, with the file and line of the helper's call. It also fails
-// if a constructor lacks a dependency, or if the Config is missing. Put parameters that need a tag into a parameter object
-// (a struct with fx.In), because helpers do not accept fx.Annotate.
+// fx.New fails if a helper's election is not in the application, a constructor lacks a dependency, or the Config is missing, with
+// the file and line of the helper's call. Helpers do not accept fx.Annotate: use a parameter object (a struct with fx.In).
 //
 // # Start
 //
-// The application starts at once, even if Redis is down: a replica starts as a follower.
-//
-// A process campaigns from its first job or callback on, until the application stops. You may add work at any time, with
-// [election.Elector.OnLeader] or [scheduler.Scheduler.Add]. A process that only takes the Elector or the Scheduler, to show
-// who leads or to trigger jobs, never campaigns, logs no problems of nodes, and calls no hooks. With Config.Observe that
-// is so whatever work it has.
+// The application starts at once, even if Redis is down: a replica starts as a follower. A process campaigns from its first job or callback on, until the application stops; you may add work at any time. A process
+// that only takes the Elector or the Scheduler, or has Config.Observe, never campaigns, and calls no hooks.
 //
 // # Stop
 //
-// When the application stops, no further tick starts. Runs and callbacks finish while the lease is renewed. Then the
-// lease is released, and the next replica leads at once. All elections of the application drain at the same time. The
-// order is:
+// When the application stops, no further tick starts. All elections drain at the same time: runs and callbacks finish while the
+// lease is renewed, and then the next replica leads. After that the components that jobs and callbacks depend on are stopped, and
+// at last the Locker is closed, whatever the order of the modules. The dependencies of work that an fx.Invoke adds, instead of a
+// helper, may be stopped first.
 //
-//  1. the elections drain;
-//  2. the components that jobs and callbacks depend on are stopped;
-//  3. the Locker is closed, after every component that takes it, whatever the order of the modules.
+// Work that has not returned after Config.DrainTimeout, or shortly before the end of fx's stop timeout, is cut off. If it still
+// does not return, the lease is left to expire, and the stop fails with election.ErrUndrained.
 //
-// Work that an fx.Invoke adds, instead of a helper, drains with the rest. But its dependencies may be built after the
-// election, and then fx stops them first.
-//
-// Work that has not returned after Config.DrainTimeout, or shortly before the end of fx's stop timeout, is cut off.
-// If it still does not return, the lease is left to expire, and the stop fails with election.ErrUndrained. If Redis
-// is down, the stop takes up to a second longer, and does not fail.
-//
-// fx has one stop timeout for all hooks, 15 s unless fx.StopTimeout changes it, and skips the hooks that come after
-// it. Components that stop before the elections use it up too. The drain timeout is granted in full if
+// fx has one stop timeout for all hooks, 15 s unless fx.StopTimeout changes it, does not tell it to the module before the stop,
+// and skips the hooks that come after it. So the drain is cut short unless
 //
 //	drain timeout + stop margin + 4 node timeouts + 1 s  <  fx.StopTimeout  <  Kubernetes' grace period
 //
-// With the defaults that is 10 + 2 + 0.8 + 1 = 13.8 s, below fx's 15 s. The stop margin is TTL/5, so with a TTL of 30
-// s the sum is 17.8 s. Then raise fx.StopTimeout, or work that is cut off has less than the margin to return.
-//
-// If the hook is skipped, or the process killed, the lease expires after its TTL.
+// With the defaults that is 10 + 2 + 0.8 + 1 = 13.8 s. If the hook is skipped, or the process killed, the lease expires.
 //
 // # Panics
 //
-// A callback that panics ends its term. Then the module logs the panic and stops the application in order, with exit
-// code 1. The panic of a job is logged and stops nothing. The panic of a scheduler's hook on the goroutine of a run
-// ends the process at once, because nothing can recover it. With [election.WithPanicHandler], through [Options], the
-// process continues and campaigns again. An application that was stopped cannot be started again, because its Locker
-// is closed.
+// A callback that panics ends its term. Then the module logs the panic and stops the application in order, with exit code 1; with
+// [election.WithPanicHandler], through [Options], it campaigns again. The panic of a job is logged and stops nothing. An
+// application that was stopped cannot be started again, because its Locker is closed.
 package redlockfx

@@ -28,7 +28,7 @@ import (
 //
 // The test does not run in parallel, because its traffic would slow other tests down.
 func TestHostileNode_TheOthersGoOn(t *testing.T) {
-	nodes := startServers(t, 4)
+	nodes := startServers(t, 5) // the first one makes the list with the others, and a hostile one takes its place
 	answers := hostile.Answers()
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
@@ -48,24 +48,28 @@ func TestHostileNode_TheOthersGoOn(t *testing.T) {
 	}
 }
 
-func besideHostile(t *testing.T, prefix string, sound []string, bad *hostile.Server) {
+func besideHostile(t *testing.T, prefix string, nodes []string, bad *hostile.Server) {
 	const lasts = 2 * time.Second
-	l, err := redlock.Open(append([]string{bad.Addr}, sound...), redlock.WithKeyPrefix(prefix),
-		redlock.WithTTL(4*longTimeout), redlock.WithNodeTimeout(longTimeout))
-	must(t, err)
+	open := func(addrs []string) *redlock.Locker {
+		l, err := redlock.Open(addrs, redlock.WithKeyPrefix(prefix), redlock.WithTTL(4*longTimeout), redlock.WithNodeTimeout(longTimeout))
+		must(t, err)
+		return l
+	}
+	first, servers := open(nodes), admins(t, nodes)
+	poll(t, "guard on all nodes", func() bool {
+		_, _ = first.TryAcquire(t.Context(), "first") // the first call starts the guard, and is refused
+		return !slices.ContainsFunc(servers, func(s *redis.Client) bool { return !records.Prefix(prefix).Guarded(t, s) })
+	})
+	must(t, first.Close(t.Context()))
+	for _, server := range servers {
+		records.Prefix(prefix).Age(t, server)
+	}
+	l := open(append([]string{bad.Addr}, nodes[1:]...))
 	defer func() {
 		ctx, cancel := context.WithTimeout(context.Background(), longTimeout/4)
 		defer cancel()
 		_ = l.Close(ctx) // the error names the node that does not report its records
 	}()
-	servers := admins(t, sound)
-	poll(t, "guard on the sound nodes", func() bool {
-		_, _ = l.TryAcquire(t.Context(), "first") // the first call starts the guard, and is refused
-		return !slices.ContainsFunc(servers, func(s *redis.Client) bool { return !records.Prefix(prefix).Guarded(t, s) })
-	})
-	for _, server := range servers {
-		records.Prefix(prefix).Age(t, server)
-	}
 	e, err := election.New(l, "election")
 	must(t, err)
 	s, err := scheduler.New(e)

@@ -3,11 +3,13 @@
 package integration_test
 
 import (
+	"cmp"
 	"flag"
 	"fmt"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"sync"
 	"testing"
@@ -40,6 +42,8 @@ type leaseHistory struct {
 	contenders map[int]*process
 	started    int
 
+	witness *witness
+
 	mu     sync.Mutex // guards the field below
 	events []integration.Event
 }
@@ -51,6 +55,7 @@ func TestLease_HistoryOfProcessesUnderFaultsIsThatOfALock(t *testing.T) {
 		contenders: make(map[int]*process),
 	}
 	t.Cleanup(h.end)
+	h.witness = watchNodes(t, h.nodes, leaseTTL)
 	for i := range contenders {
 		for j := range leaseNodes {
 			link, err := h.nodes.Node(j).Proxy()
@@ -71,6 +76,15 @@ func TestLease_HistoryOfProcessesUnderFaultsIsThatOfALock(t *testing.T) {
 		})
 	}
 	faulting.Wait()
+}
+
+// conclude tells the checker of the leases, in the order of their tokens: their events come from several processes.
+func (h *leaseHistory) conclude() {
+	decided := slices.DeleteFunc(slices.Clone(h.events), func(e integration.Event) bool { return e.Kind != acquired })
+	slices.SortFunc(decided, func(a, b integration.Event) int { return cmp.Compare(a.Token, b.Token) })
+	for _, e := range decided {
+		h.witness.Granted(leaseName, e.Replica, e.Token)
+	}
 }
 
 // newSeed returns the seed from the environment variable, or a random one, and logs it.
@@ -107,6 +121,7 @@ func (h *leaseHistory) end() {
 	for _, p := range h.contenders {
 		p.kill()
 	}
+	h.witness.end(h.t, h.conclude)
 	counts := make(map[integration.Kind]int)
 	for _, e := range h.events {
 		counts[e.Kind]++

@@ -8,6 +8,7 @@ import (
 	"crypto/x509"
 	"errors"
 	"net"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -144,13 +145,15 @@ func TestQuiet_AForgottenSubscriptionIsReplaced(t *testing.T) {
 				_, err := waiter.Acquire(t.Context(), "x")
 				acquired <- err
 			}()
+			var forgotten []string
 			poll(t, "subscription", func() bool {
-				clients, err := server.Do(t.Context(), "CLIENT", "LIST", "TYPE", "PUBSUB").Text()
-				must(t, err)
-				return clients != ""
+				forgotten = listening(t, server)
+				return len(forgotten) > 0
 			})
 			proxy.Swallow()
-			time.Sleep(55 * time.Second) // it is asked after 50 s of silence
+			poll(t, "subscription in place of it", func() bool { // after 50 s of silence
+				return slices.ContainsFunc(listening(t, server), func(id string) bool { return !slices.Contains(forgotten, id) })
+			})
 			release(t, held)
 			select {
 			case err := <-acquired:
@@ -160,6 +163,18 @@ func TestQuiet_AForgottenSubscriptionIsReplaced(t *testing.T) {
 			}
 		})
 	}
+}
+
+// listening returns the ids of the server's clients that are subscribed to a channel.
+func listening(t *testing.T, server *redis.Client) (ids []string) {
+	t.Helper()
+	clients, err := server.Do(t.Context(), "CLIENT", "LIST", "TYPE", "PUBSUB").Text()
+	must(t, err)
+	for line := range strings.Lines(clients) {
+		id, _, _ := strings.Cut(line, " ")
+		ids = append(ids, id)
+	}
+	return ids
 }
 
 // startQuiet starts a server behind a proxy. The server's client has a connection that outlives the end of plain ones.

@@ -17,6 +17,7 @@ import (
 
 	"github.com/redlockfx/redlockfx/election"
 	"github.com/redlockfx/redlockfx/election/termlog"
+	"github.com/redlockfx/redlockfx/internal/guard"
 	"github.com/redlockfx/redlockfx/internal/inside"
 	"github.com/redlockfx/redlockfx/internal/jobstore"
 	"github.com/redlockfx/redlockfx/internal/quorum"
@@ -267,10 +268,14 @@ func TestJobRights_AreEnoughAndNoneTooMany(t *testing.T) {
 // jobsAs returns the jobs of an election, for a user.
 func jobsAs(t *testing.T, user string, nodes *redisproc.Cluster, election string) *jobstore.Store {
 	t.Helper()
-	q := quorum.New([]redis.UniversalClient{clientAs(t, user, "pw", nodes.Addrs()[0])}, nodes.Addrs(),
+	client := clientAs(t, user, "pw", nodes.Addrs()[0])
+	q := quorum.New([]redis.UniversalClient{client}, nodes.Addrs(),
 		quorum.Config{Timeout: longTimeout, Now: time.Now})
 	closeAfter(t, func() error { return q.Close(context.Background()) })
-	list := fmt.Sprintf("%012d 001", ttl.Milliseconds())
+	list := func(ctx context.Context) string { // with the label that the node serves
+		state, _ := guard.Parse(client.HGet(ctx, "{redlock}", guard.Field).Val())
+		return fmt.Sprintf("%012d %16s", ttl.Milliseconds(), state.Label)
+	}
 	return jobstore.New(jobstore.Config{Quorum: q, Prefix: "redlock", Election: election, List: list})
 }
 
@@ -299,7 +304,7 @@ func useJobs(t *testing.T, s *jobstore.Store) error {
 		}
 		row := jobstore.Record{Slot: jobstore.Slot{At: now}, ID: fmt.Sprint("run", i), State: jobstore.StateOK, Start: now, End: now}
 		written, _ := s.Write(ctx, ballot, i+1, []*jobstore.Write{{
-			Job: job, Follows: follows, State: jobstore.State{Since: now, Plan: "CRON_TZ=UTC 0 0 * * * *", Mark: now},
+			Job: job, Follows: follows, State: &jobstore.State{Since: now, Plan: "CRON_TZ=UTC 0 0 * * * *", Mark: now},
 			Ended: []jobstore.Record{row},
 		}}, func(int, []int, int) {})
 		errs = append(errs, written...)

@@ -26,6 +26,7 @@ func TestSharded_ClusterServesAsOneNode(t *testing.T) {
 	shards, others := startSharded(t), startServers(t, 2)
 	cluster := clusterClient(t, shards)
 	l := lockerOn(t, append(clients(t, others.Addrs()...), cluster), guardedOptions...)
+	release(t, acquire(t, l, "x")) // at first, all nodes must be heard
 	must(t, others.Node(1).Kill())
 
 	lease := acquire(t, l, "x", redlock.WithValue("me"))

@@ -24,6 +24,7 @@ func TestTransitions_NeverOverlap(t *testing.T) {
 	oneOfMany(t)
 	seed, began := newSeed(t), time.Now()
 	nodes := startNodes(t, nodeCount, persist...)
+	watching := watchNodes(t, nodes, shortTTL)
 	all := tally{fell: make(map[string]int), margin: make(map[string]time.Duration)}
 	var broken outages
 	var plans [elections][]fall
@@ -51,6 +52,11 @@ func TestTransitions_NeverOverlap(t *testing.T) {
 	leading.Wait()
 	stop()
 	breaking.Wait()
+	watching.end(t, func() {
+		for _, e := range all.started {
+			watching.Started(e.election, e.Job, e.Tick.UnixMilli(), 1, e.RunToken)
+		}
+	})
 
 	t.Logf("%d transitions in %v, %d of them while nodes were down, in %d outages",
 		all.transitions, time.Since(began), all.short, len(broken.made))
@@ -77,6 +83,13 @@ type tally struct {
 	early       int                      // of these, before the leader was made to fall
 	fell        map[string]int           // by how
 	margin      map[string]time.Duration // the least, by how
+	started     []started
+}
+
+// started is the start of a run.
+type started struct {
+	election string
+	integration.Event
 }
 
 // contest is one of the elections.
@@ -106,6 +119,11 @@ func (c *contest) play(plan []fall) {
 	}
 	c.all.mu.Lock()
 	defer c.all.mu.Unlock()
+	for _, e := range events {
+		if e.Kind == integration.RunBegin {
+			c.all.started = append(c.all.started, started{c.Election, e})
+		}
+	}
 	c.all.transitions += len(terms) - 1
 	c.all.early += early
 }

@@ -16,9 +16,7 @@
 //     than [election.Term.Valid]. Before its first term and between terms it exports 0.
 //   - A job that has any record in this process has series for its good runs and for the time of the last one, even
 //     if they are 0. So "none" is never "no data".
-//   - Attributes of metrics are names of elections, jobs and nodes, and words from a fixed list, never tokens, ticks
-//     or identities.
-//   - No hook blocks. Nothing about a run is kept after it has ended.
+//   - Attributes of metrics are names of elections, jobs and nodes, and words from a fixed list. No hook blocks.
 //
 // # Metrics
 //
@@ -36,25 +34,7 @@
 //	redlock.job.missed             counter {tick}             redlock.job.name, redlock.missed.reason
 //	redlock.job.unclaimed          counter {attempt}          redlock.job.name
 //
-// Transitions are elected, and the ways in which a term ends: stopped, resigned, panic, expired (the lease was not
-// renewed by the stop deadline) and lost (the lease was gone, or taken by another process, on a majority of nodes).
-//
-// Validity is the time left until the stop deadline after the last renewal, even if that failed. It is 0 if this
-// process does not lead.
-//
-// Node errors count the events [redlock.NodeFails], [redlock.NodeProblem] and [redlock.NodeDenies], not each failed
-// call. server.address is the node as the Locker names it, with its port. A node is guarded while it grants nothing
-// because it may have lost a lease.
-//
-// Outcomes of runs are ok, error, panic, timeout, lost_lease, skipped and canceled. timeout means that the error reports an
-// exceeded deadline: the job's Timeout, or one that Run has set itself. lost_lease is a run that failed after the lease
-// was lost, or whose end is unknown. If the process that lost the lease still lives, both it and the next leader may
-// count the run. A run is counted when it ends. Its duration includes its retries, and its lag is the time from the
-// tick to its start, both by the nodes' clock. Runs that were lost or skipped have neither.
-//
-// The time of the last good run is the Unix time of its end, by the nodes' clock, or 0 if this process had none. A job's
-// value is the largest over all processes, and exported values of ended processes still count. Alert on it, not on the
-// increase of good runs, because the series of a new leader starts at 1, which is no increase.
+// [Instruments] says what each counts.
 //
 // # Traces
 //
@@ -66,10 +46,6 @@
 // [scheduler.Run.Key], so it is the same for all attempts on all replicas. To see all of them, search for spans with a
 // link to that trace. Services with a job of the same name may share it, so tell them apart by service.name.
 //
-// # Your own hooks
-//
-// If you have your own hooks too, give WithHooks once more: all of them are called.
-//
 // # In fx
 //
 //	fx.Provide(func() (*otelredlock.Instruments, error) { return otelredlock.New() }),
@@ -80,5 +56,5 @@
 //		return []scheduler.Option{scheduler.WithMiddleware(t.Middleware)}
 //	}),
 //
-// Each election that redlockfx.Named adds needs its own hooks and middleware, with redlockfx.For.
+// Each election that redlockfx.Named adds needs its own, with redlockfx.For.
 package otelredlock

@@ -44,8 +44,6 @@ func typeOf(err error) string {
 		return found
 	}
 	switch {
-	case errors.Is(err, quorum.ErrNoConnection): // all are in use
-		return "no_connection"
 	case errors.Is(err, quorum.ErrUnsent):
 		return "not_sent"
 	case errors.Is(err, quorum.ErrPerhapsDone):

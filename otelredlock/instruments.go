@@ -16,6 +16,26 @@ const scope = "github.com/redlockfx/redlockfx/otelredlock"
 
 // Instruments record metrics and spans for hooks and middleware. Make one for the whole life of a process. Its
 // methods are safe for concurrent use.
+//
+// Transitions are elected, and the ways in which a term ends: stopped, resigned, panic, expired (the lease was not
+// renewed by the stop deadline) and lost (the lease was gone, or taken by another process, on a majority of nodes).
+//
+// Validity is the time left until the stop deadline after the last renewal, even if that failed. It is 0 if this
+// process does not lead.
+//
+// Node errors count the events [redlock.NodeFails], [redlock.NodeProblem] and [redlock.NodeDenies], not each failed
+// call. server.address is the node as the Locker names it, with its port. A node is guarded while it grants nothing
+// because it may have lost a lease.
+//
+// Outcomes of runs are ok, error, panic, timeout, lost_lease, skipped and canceled. timeout means that the error reports an
+// exceeded deadline: the job's Timeout, or one that Run has set itself. lost_lease is a run that failed after the lease
+// was lost, or whose end is unknown. If the process that lost the lease still lives, both it and the next leader may
+// count the run. A run is counted when it ends. Its duration includes its retries, and its lag is the time from the
+// tick to its start, both by the nodes' clock. Runs that were lost or skipped have neither.
+//
+// The time of the last good run is the Unix time of its end, by the nodes' clock, or 0 if this process had none. A job's
+// value is the largest over all processes, and exported values of ended processes still count. Alert on it, not on the
+// increase of good runs, because the series of a new leader starts at 1, which is no increase.
 type Instruments struct {
 	tracer trace.Tracer
 

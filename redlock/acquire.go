@@ -14,7 +14,8 @@ import (
 )
 
 // Acquire waits for the lock called name, 1 to 200 bytes of UTF-8 without invisible characters, and returns a lease on
-// it. If ctx is done first, the error wraps both the cause of ctx and the last outcome.
+// it. If ctx is done first, the error wraps both the cause of ctx and the last outcome. Without a deadline Acquire waits forever,
+// also while no node answers: [Locker.Ready] says beforehand what the nodes do.
 //
 // Acquire tries again when a node reports that the lock was released, when the holder's lease must have run out, and,
 // after a pause, when too few nodes answered. Callers of one process that wait for the same lock queue up, and together
@@ -55,7 +56,11 @@ func (l *Locker) TryAcquire(ctx context.Context, name string, opts ...AcquireOpt
 		return nil, err
 	}
 	v := value{contender: newContenderID(), attempt: 1, text: r.text}
-	lease, _, err := l.attempt(ctx, newGrant(r, v), l.askAll)
+	lease, answers, err := l.attempt(ctx, newGrant(r, v), l.askAll)
+	if answers != nil && l.relists(ctx, err) {
+		v.attempt++
+		lease, _, err = l.attempt(ctx, newGrant(r, v), l.askAll)
+	}
 	return lease, err
 }
 
@@ -175,10 +180,14 @@ func (l *Locker) attempt(ctx context.Context, g *grant, ask asker) (*Lease, []an
 		return nil, nil, fmt.Errorf("%w: acquire %q", ErrClosed, g.name)
 	}
 	defer l.calls.Done()
+	member, err := l.awaitList(ctx, "acquire", g.name, true)
+	if err != nil {
+		return nil, nil, err
+	}
 	sent := l.clock.Now()
 	g.notAfter = newNotAfter(l.clocks, l.size, sent.Add(l.settings.NodeTimeout))
 	var cause error
-	g.round, cause = ask(ctx, l.commands.acquire.Call(g))
+	g.round, cause = ask(ctx, member.acquire.Call(g))
 
 	lease, err := l.win(ctx, g, sent, cause)
 	if err != nil {

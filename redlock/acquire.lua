@@ -4,13 +4,13 @@
 --          b to accept a server that hides its identity;
 --          then for each lock: field, value, ttl (ms), not after (µs), and who waits for it, or nothing: 12 characters,
 --          and for how many ms it will wait at most
--- returns  SECONDS MICROSECONDS IDENTITY, and for each lock an item; without an IDENTITY if another value holds every lock:
+-- returns  SECONDS MICROSECONDS IDENTITY.LABEL, and for each lock an item; without an IDENTITY if another value holds every lock:
 --          yNUMBER          granted; the same value is granted again, with the same number
 --          hLEFT/PLACE and text  held by that value, for LEFT ms; the place in line, from 0
 --          uLEFT and text   the same, but the holder's last extension was not confirmed by a majority
 --          qLEFT/PLACE      free, but for LEFT ms for those ahead in line
 --          gLEFT/LONGEST    guarded, for LEFT ms; LONGEST is the longest lease known (ms)
---          lNODES           the prefix is in use with lists of NODES nodes
+--          lNODES           the server is joined in another list, of NODES nodes; 0: in none
 --          t                too late, nothing was done
 --          b                the server hides its identity
 --          e and text       this library did not write the record or the hash; nothing was done
@@ -61,7 +61,7 @@ for i = 3, #ARGV, 5 do
     if deadline - now > 2 * ttl and list ~= '' then -- this is cheap, and usually enough
       -- No lease is longer than the longest that guard and caller know, unless it was taken without a guard, or the guard
       -- ignores it: then its longest is a day or more.
-      local known = guard and #guard == 107 and sub(guard, 1, 2) == '2 ' and sub(guard, 78, 89) or '999999999999'
+      local known = guard and #guard == 120 and sub(guard, 1, 2) == '3 ' and sub(guard, 78, 89) or '999999999999'
       local most = math.max(ttl / 1000, tonumber(known), tonumber(sub(list, 1, 12)))
       if known < '000086400000' and sub(record, 18, 33) > '0000000000000000' and deadline > now + 2000 * most then
         deadline = now + 1000 * most
@@ -96,7 +96,7 @@ for i = 3, #ARGV, 5 do
   end
 
   if item and checks == nil and list ~= '' then
-    local unused = guard and #guard == 107 and now - sub(guard, 95, 107) * 1000 -- for how many µs
+    local unused = guard and #guard == 120 and now - sub(guard, 108, 120) * 1000 -- for how many µs
     checks = not unused or unused >= 1000000 or unused < 0
   end
   if not checked and (checks or not item) then

@@ -6,10 +6,10 @@ import (
 	"fmt"
 )
 
-// Do runs fn while it holds the lock. It waits as [Locker.Acquire] does, extends the lease while fn runs, and releases
-// it after fn has returned. fn's context ends with ctx and with the lease. The error is fn's own, or the release's, or
-// both joined. If it wraps [ErrLost] or [ErrExpired], somebody else may have held the lock before fn returned. A panic
-// of fn continues after the release.
+// Do runs fn while it holds the lock. It waits as [Locker.Acquire] does, forever if ctx has no deadline, extends the lease while
+// fn runs, and releases it after fn has returned. fn's context ends with ctx and with the lease. The error is fn's own, or the
+// release's, or both joined. If it wraps [ErrLost] or [ErrExpired], somebody else may have held the lock before fn returned. A
+// panic of fn continues after the release.
 func (l *Locker) Do(
 	ctx context.Context, name string, fn func(ctx context.Context, lease *Lease) error,
 	opts ...AcquireOption,

@@ -24,19 +24,15 @@
 //
 // # Assumptions
 //
-// The clocks of nodes and clients run at rates that differ by less than the drift (1 %). Node clocks must not be
-// stepped. With three nodes or more, a step that is visible in a reply is detected. After a step forward, that node's
-// vote is ignored while leases last that it may have ended early: for 220 times the step, at most for MaxTTL. It still
-// counts for a lease that the node has had since before the step. A step back harms nothing on one server; if another
-// server takes its place, the vote is ignored for MaxTTL. A step that is reverted between two replies goes unnoticed,
-// and so does the promotion of a replica whose clock is behind, if no reply came in between. The clocks of a machine show
-// for how long it was suspended. Those of a virtual machine that its host pauses may not. Its leases then seem valid for
-// too long, by at most the pause, until an extension is answered; and all nodes seem to have been stepped forward.
+// The clocks of nodes and clients run at rates that differ by less than the drift (1 %). Node clocks must not be stepped. With
+// three nodes or more, a step that is visible in a reply is detected, and after a step forward, that node's vote is ignored
+// while leases last that it may have ended early. A step that is reverted between two replies goes unnoticed, and so does the
+// promotion of a replica whose clock is behind, if no reply came in between. The clocks of a machine show for how long it was
+// suspended; those of a virtual machine that its host pauses may not.
 //
-// All clients of a prefix use the same nodes: a list of another length is refused. Only this library writes under the
-// prefix. A node that is a failover group (Sentinel, a cluster) never has two masters at a time, and its replicas are
-// read-only. No node is restored from a snapshot of its memory. Scripts may call INFO; nodes that do not permit it are
-// refused unless [WithUnseenRestarts] is set.
+// All clients of a prefix use the same nodes, and only this library writes under the prefix. A node that is a failover group
+// never has two masters at a time, and its replicas are read-only. No node is restored from a snapshot of its memory. Scripts
+// may call INFO; nodes that do not permit it are refused unless [WithUnseenRestarts] is set.
 //
 // # What no lock can do
 //
@@ -45,7 +41,14 @@
 // the resource remembers the largest token it has seen and refuses smaller ones (SQL: UPDATE ... WHERE fence <=
 // $token). A new holder must show the resource its token before it relies on the state of the resource.
 //
-// # The algorithm
+// Locks are not reentrant. Work under a lease that asks for its lock again, with the context of that work, gets [ErrHeld] at
+// once. With another context it waits like everybody else, for a lock that it holds itself. Without a deadline, [Locker.Acquire]
+// and [Locker.Do] wait forever, also if no node answers: [Locker.Ready] says so beforehand.
+//
+// The package logs nothing and keeps no global state; [Locker.OnNode] reports what it observes.
+package redlock
+
+// For maintainers: the algorithm.
 //
 // The package implements the algorithm of the Redis page on distributed locks
 // (https://redis.io/docs/latest/develop/clients/patterns/distributed-locks/), and settles what that page leaves open.
@@ -60,18 +63,19 @@
 // already ended. Validity starts before the first byte is sent, and lasts for the TTL minus the drift minus 2 ms.
 // Acquire is idempotent: the same value is granted again, so a repeated request does not block itself. A value left by
 // an earlier attempt of the same call is replaced. Any other value belongs to another owner. Votes are counted per
-// server identity: two addresses of one server have one vote.
+// server identity: two addresses of one server have one vote, and an address that leads to several servers has none until
+// one of them alone has answered for MaxTTL.
 //
 // Guard. The guard records the server's identity (its replication id, which changes with every restart and every
 // promotion) and when that server was first seen. The granting script compares the guard with the server it runs on. If
 // they differ or there is no guard, the script writes a new guard and grants nothing until MaxTTL has passed
-// ([ErrGuarded]). Existing leases can still be extended and released. A server also gets a new replication id when its
+// (ErrGuarded). Existing leases can still be extended and released. A server also gets a new replication id when its
 // first replica or a backup connects; that guard is a false alarm.
 //
 // Token. Each node counts the grants of a name. The token is the largest number of the deciding majority. If the
 // numbers differ, one more round raises them on a majority before anybody sees the token, so the next majority
 // continues from there. A number that is missing or older than the guard starts from the node's clock in microseconds,
-// which is ahead of every number the node has lost. Numbers are kept for a while after the hold ([WithFenceRetention]).
+// which is ahead of every number the node has lost. Numbers are kept for a while after the hold (WithFenceRetention).
 // If the clocks were set back, so that a token is ahead of them, that round also tells the nodes the token, and numbers of
 // all locks continue above it.
 //
@@ -86,17 +90,10 @@
 // socket later, it does nothing.
 //
 // Time. Elapsed time is monotonic time plus time suspended. Every reply carries the node's clock. With three nodes or
-// more, votes count only within a majority whose clocks agree ([Settings].MaxClockSkew), and a node whose clock has moved
+// more, votes count only within a majority whose clocks agree (Settings.MaxClockSkew), and a node whose clock has moved
 // forward relative to this process has no vote for some time.
-//
-// Locks are not reentrant. Work under a lease that asks for its lock again, with the context of that work, gets [ErrHeld] at
-// once, from another Locker on the same nodes too. With another context it waits like everybody else, for a lock that it
-// holds itself.
 //
 // Waiting. Two nodes keep the line of the processes that wait for a lock. A release tells the first one, and also the
 // second in case the first is gone; each further place has its turn 10 ms later. So only a few processes ask, however
 // many wait, and they get the lock in turn. A process more than 10 ms away from the nodes may lose its turn to the next
 // one. A timer covers messages that are not received. Within one process, callers queue behind one of them.
-//
-// The package logs nothing and keeps no global state; [Locker.OnNode] reports what it observes.
-package redlock

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/redlockfx/redlockfx/internal/guard"
+	"github.com/redlockfx/redlockfx/internal/lists"
 	"github.com/redlockfx/redlockfx/internal/quorum"
 	"github.com/redlockfx/redlockfx/internal/refusal"
 )
@@ -123,22 +125,17 @@ func (e guardedError) Error() string {
 	return fmt.Sprintf("new, restarted, flushed or promoted: it grants nothing for another %v", e.left)
 }
 
-// listError is the reason of a node that is used with a list of another length.
-type listError struct{ theirs, ours int64 }
-
-func (e listError) Error() string {
-	return fmt.Sprintf("in use with a list of %d nodes, this list has %d: all users of a prefix must have the same list",
-		e.theirs, e.ours)
+func isListed(err error) bool {
+	_, ok := errors.AsType[lists.Problem](err)
+	return ok
 }
 
 var (
-	errNotLocked  = errors.New("not locked")
-	errQueued     = errors.New("free, but others wait for it")
-	errUnfit      = errors.New("not fit to be a node")
-	errLate       = errors.New("the request came too late and did nothing")
-	errFirstSeen  = errors.New("this is its first answer about this lease: its clock may have been set back")
-	errNoIdentity = errors.New("scripts may not call INFO, so a restart of the server could not be detected: permit it " +
-		"(ACL +info), or accept such nodes with WithUnseenRestarts")
+	errNotLocked = errors.New("not locked")
+	errQueued    = errors.New("free, but others wait for it")
+	errUnfit     = errors.New("not fit to be a node")
+	errLate      = errors.New("the request came too late and did nothing")
+	errFirstSeen = errors.New("this is its first answer about this lease: its clock may have been set back")
 )
 
 // isUnknown reports whether the node may have acted on the request, or still may.
@@ -148,12 +145,11 @@ func isUnknown(err error) bool {
 
 // isRefusal reports whether the node says that it did nothing.
 func isRefusal(err error) bool {
-	if errors.Is(err, errLate) || errors.Is(err, errNoIdentity) || isRecordError(err) || isDenied(err) {
+	if errors.Is(err, errLate) || errors.Is(err, guard.ErrNoIdentity) || isRecordError(err) || isDenied(err) {
 		return true
 	}
 	_, guarded := errors.AsType[guardedError](err)
-	_, listed := errors.AsType[listError](err)
-	return guarded || listed
+	return guarded || isListed(err)
 }
 
 // isDenied reports whether the server did nothing because the password was missing or wrong.
@@ -163,7 +159,9 @@ func isDenied(err error) bool {
 }
 
 // isPermanent reports whether retrying cannot help.
-func isPermanent(err error) bool { return errors.Is(err, errNoIdentity) || refusal.IsPermanent(err) }
+func isPermanent(err error) bool {
+	return errors.Is(err, guard.ErrNoIdentity) || refusal.IsPermanent(err)
+}
 
 // isHopeless reports whether so many nodes refuse permanently that no quorum is left.
 func isHopeless(err error, nodes int) bool {
@@ -173,7 +171,7 @@ func isHopeless(err error, nodes int) bool {
 	}
 	permanent := 0
 	for _, n := range q.Nodes {
-		if _, listed := errors.AsType[listError](n.Err); listed || isPermanent(n.Err) {
+		if isPermanent(n.Err) {
 			permanent++
 		}
 	}

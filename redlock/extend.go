@@ -116,7 +116,7 @@ func (e *extending) isDecided(answers []quorum.Answer[extension]) bool {
 	if e.allExtended(answers) {
 		return true
 	}
-	var space [usualNodes]answer
+	var space [quorum.UsualNodes]answer
 	for i := range e.leases {
 		if !e.jury.isDecided(e.answersTo(space[:0], i, answers), timed) {
 			return false
@@ -127,7 +127,7 @@ func (e *extending) isDecided(answers []quorum.Answer[extension]) bool {
 
 // allExtended reports whether a majority of nodes has extended every one of the leases.
 func (e *extending) allExtended(answers []quorum.Answer[extension]) bool {
-	var space [usualNodes]answer
+	var space [quorum.UsualNodes]answer
 	return e.jury.count(e.answersTo(space[:0], together, answers), timed).yes >= e.jury.need
 }
 

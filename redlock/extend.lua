@@ -1,9 +1,9 @@
 -- extend: prolong locks that are still ours, and raise their numbers if they are lower
 -- KEYS     hash of the prefix
--- ARGV     list, in the guard's format; then all locks in one text, because each argument costs a microsecond: for each
+-- ARGV     g if the server has a guard; then all locks in one text, because each argument costs a microsecond: for each
 --          lock its token (16 digits), ttl (ms, 12), ? if the last extension was not confirmed or a space, the lengths of
 --          field (4) and value (4), field and value
--- returns  SECONDS MICROSECONDS IDENTITY, and the item a if all were extended; otherwise an item for each lock:
+-- returns  SECONDS MICROSECONDS IDENTITY.LABEL, and the item a if all were extended; otherwise an item for each lock:
 --          y                extended
 --          n                the lock is gone
 --          hLEFT and text   held by that value, for LEFT ms
@@ -11,7 +11,7 @@
 -- Field h has the largest token that was further ahead of the clock than a guard lasts, because the clock had been set back.
 -- Numbers of all locks continue above it, so a record that is lost or removed takes no number back.
 local t = redis.call('TIME')
-local now, hash, list, locks, sub = t[1] * 1000000 + t[2], KEYS[1], ARGV[1], ARGV[2], string.sub
+local now, hash, guarded, locks, sub = t[1] * 1000000 + t[2], KEYS[1], ARGV[1], ARGV[2], string.sub
 local fields, starts, values, n, high = {'g'}, {}, {}, 1, ''
 local at, length = 1, #locks
 while at <= length do
@@ -63,11 +63,12 @@ if m == 2 * (n - 1) then
 end
 -- include identity
 local guard = found[1]
-if list ~= '' and guard and sub(guard, 91, 93) == sub(list, 14, 16) and (not identity or identity == sub(guard, 3, 42)) and
-    (tonumber(sub(guard, 95, 107)) or 0) + 1000 <= now / 1000 then
-  -- The list of nodes is in use. The guard of another server stays unused, so that the next acquire starts one.
+if m > 0 and guarded ~= '' and #(guard or '') == 120 and (not identity or identity == sub(guard, 3, 42)) and
+    (tonumber(sub(guard, 108, 120)) or 0) + 1000 <= now / 1000 then
+  -- The server's list is in use, also if the caller does not know it yet: the lease lasts on. The guard of another server stays
+  -- unused, so that the next acquire starts one.
   changes[m + 1] = 'g'
-  changes[m + 2] = sub(guard, 1, 94) .. string.format('%013d', math.floor(now / 1000))
+  changes[m + 2] = sub(guard, 1, 107) .. string.format('%013d', math.floor(now / 1000))
 end
 local ahead = tonumber(high) - now
 if ahead > 0 and ahead > 1000 * (tonumber(sub(guard or '', 78, 89)) or 0) then

@@ -104,8 +104,8 @@ func TestAcquire_WaitsForTheHolderWhomMostNodesName(t *testing.T) {
 			waiter, _ := c.Locker()
 			warmUp(t, waiter)
 			before := c.Asked()
-			acquiredWithin(t, waiter, ttl+ttl/5) // the hold, and a pause of up to a second after a failed attempt
-			if asked := c.Asked() - before; asked > 18 {
+			acquiredWithin(t, waiter, ttl+ttl/5)         // the hold, and a pause of up to a second after a failed attempt
+			if asked := c.Asked() - before; asked > 21 { // among them a look at each node
 				t.Errorf("node %d names somebody else: it asked %d times, 12 are enough", node, asked)
 			}
 		})

@@ -1,12 +1,12 @@
 -- holder: return who holds locks, without changing anything
 -- KEYS     hash of the prefix
 -- ARGV     for each lock: its field
--- returns  SECONDS MICROSECONDS IDENTITY, and for each lock an item:
+-- returns  SECONDS MICROSECONDS IDENTITY.LABEL, and for each lock an item:
 --          n                       nobody
 --          hLEFT/NUMBER and text   that value, for LEFT ms; NUMBER is this node's
 --          e and text              this library did not write the record
 local t = redis.call('TIME')
-local now, sub, identity, items, texts = t[1] * 1000000 + t[2], string.sub, nil, {}, {}
+local now, sub, identity, guard, items, texts = t[1] * 1000000 + t[2], string.sub, nil, '', {}, {}
 for i, record in ipairs(redis.call('HMGET', KEYS[1], unpack(ARGV))) do
   local deadline = record and tonumber(sub(record, 35, 50))
   items[i] = 'n'

@@ -13,8 +13,8 @@ func init() {
 	inside.Of = func(locker any) inside.Parts {
 		l := locker.(*Locker)
 		return inside.Parts{
-			Quorum: l.quorum, Clock: l.clock, List: l.list, Listen: l.subscribe, Believes: l.jury.believes, Raise: l.raise,
-			OnHolder: l.onHolder,
+			Quorum: l.quorum, Clock: l.clock, List: l.argumentOf, JoinNodes: l.joinNodes, Listen: l.subscribe,
+			Believes: l.jury.believes, Raise: l.raise, OnHolder: l.onHolder,
 		}
 	}
 	inside.CheckLocker = func(urls []string, opts any) (settings any, err error) { return check(urls, opts.([]Option)) }

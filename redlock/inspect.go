@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/redlockfx/redlockfx/internal/guard"
 	"github.com/redlockfx/redlockfx/internal/quorum"
 )
 
@@ -22,6 +23,7 @@ type inspection struct {
 	guard    time.Duration // how long the server still grants nothing
 	longest  time.Duration // longest lease that the guard knows of
 	layout   error         // set if another version wrote the hash
+	list     NodeList
 }
 
 func readInspection(r *quorum.Reply) (inspection, error) {
@@ -49,6 +51,11 @@ func readInspection(r *quorum.Reply) (inspection, error) {
 	if info["maxmemory"] == "0" {
 		n.eviction = "noeviction"
 	}
+	state, err := r.Text()
+	if err != nil {
+		return n, err
+	}
+	n.list = listOf(state)
 	// The redis_version of Valkey names the compatible Redis version.
 	n.version = cmp.Or(info["valkey_version"], info["redis_version"])
 	if code == 'e' {
@@ -63,14 +70,17 @@ func (o *observed) inspected(node int, a quorum.Answer[inspection]) error {
 		return a.Err
 	}
 	now := a.Value
-	if err := changeOf(o.replace(node, now), now); err != nil {
+	o.looked(node, a)
+	several := o.several(node)
+	if err := changeOf(o.replace(node, now), now); err != nil && several == nil {
 		o.report(node, NodeEvent{Kind: NodeChanged, Err: err})
 	}
 	o.seeLongest(node, now.longest)
 	unfit := o.unfit(now)
 	o.problem(node, "inspect", cmp.Or(unfit, o.losesLocks(now)))
+	o.problem(node, addressOf, several)
 	o.seeTwins(node, now.identity)
-	return unfit
+	return cmp.Or(several, unfit)
 }
 
 // changeOf returns how the identity of a server has changed, or nil: another run or another replication id.
@@ -110,7 +120,7 @@ func (o *observed) unfit(n inspection) error {
 	case n.version != "" && isTooOld(n.version):
 		return fmt.Errorf("%w: its version is %s, it must be 6.2 or later", errUnfit, n.version)
 	case n.identity == 0 && !o.settings.UnseenRestarts && o.settings.RestartGuard:
-		return errNoIdentity
+		return guard.ErrNoIdentity
 	}
 	return nil
 }
@@ -148,6 +158,7 @@ type NodeStatus struct {
 	Version     string        // of the Redis or Valkey server
 	Eviction    string        // policy; noeviction if no maxmemory is set; allkeys-... costs availability
 	Latency     time.Duration // of this call
+	List        NodeList      // the list of nodes in which the node is
 	Guard       time.Duration // how long it still grants nothing, because it may have lost a lease
 	ClockOffset time.Duration // from the median of all nodes' clocks
 	Err         error         // why its votes do not count, nil if they do
@@ -172,7 +183,7 @@ func (l *Locker) Nodes(ctx context.Context) []NodeStatus {
 		if a.Err != nil {
 			continue
 		}
-		all[i].Latency = a.Took
+		all[i].Latency, all[i].List = a.Took, n.list
 		all[i].ClockOffset = l.clocks.Offset(i)
 		all[i].Guard = n.guard
 		if !n.hasGuard { // it starts with the first request

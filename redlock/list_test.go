@@ -16,7 +16,7 @@ func TestAcquire_OfManyWhoWaitFewAreNotifiedOfARelease(t *testing.T) {
 		nodes, guarded, each int
 		pause                time.Duration
 	}{
-		"all nodes grant":           {5, 0, 14, 10 * time.Millisecond}, // a hold takes a grant and a release on each node
+		"all nodes grant":           {5, 0, 19, 10 * time.Millisecond}, // a hold takes a grant and a release on each node, at which each looks once
 		"the first node is guarded": {3, 1, 22, 20 * time.Millisecond},
 	} {
 		t.Run(name, func(t *testing.T) {

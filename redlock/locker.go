@@ -8,11 +8,13 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/redis/go-redis/v9"
 
 	"github.com/redlockfx/redlockfx/internal/clock"
+	"github.com/redlockfx/redlockfx/internal/lists"
 	"github.com/redlockfx/redlockfx/internal/nodeclock"
 	"github.com/redlockfx/redlockfx/internal/nodelist"
 	"github.com/redlockfx/redlockfx/internal/notify"
@@ -37,11 +39,12 @@ type Locker struct {
 	quorum   *quorum.Quorum
 	clocks   *nodeclock.Clocks // of the nodes
 	jury     *jury
-	size     int    // nodes
-	need     int    // number of nodes that make a majority
-	hash     string // key of the hash on every node
-	list     string // longest lease and size, in the scripts' format
-	channels bool   // always publish: a node may be a cluster
+	size     int                        // nodes
+	need     int                        // number of nodes that make a majority
+	hash     string                     // key of the hash on every node
+	lists    *lists.Keeper              // nil without a guard
+	member   atomic.Pointer[membership] // nil: no list yet
+	channels bool                       // always publish: a node may be a cluster
 	commands commands
 	owned    []redis.UniversalClient
 	janitors []*janitor // one per node
@@ -85,7 +88,7 @@ func newLocker(nodes []redis.UniversalClient, settings Settings, found problems)
 	n := len(nodes)
 	l := &Locker{
 		lifecycle: newLifecycle(), settings: settings, clock: settings.clock, size: n, need: n/2 + 1,
-		hash: "{" + settings.KeyPrefix + "}", list: listOf(settings, n), channels: nodelist.AnyCluster(nodes),
+		hash: "{" + settings.KeyPrefix + "}", channels: nodelist.AnyCluster(nodes),
 		leases: newLeases(), asking: make(chan struct{}, maxAsking),
 	}
 	l.observed = newObserved(&l.settings, n)
@@ -98,12 +101,13 @@ func newLocker(nodes []redis.UniversalClient, settings Settings, found problems)
 	})
 	l.quorum = quorum.New(nodes, addrs, quorum.Config{
 		Timeout: settings.NodeTimeout, Now: l.clock.Now, Scripts: scripts, Seen: l.observed.see,
-		Inspection: quorum.NewInspection(l.commands.inspect.Call(nil), l.observed.inspected),
+		Inspection: quorum.NewInspection(l.commands.inspect.Call(nil), l.observed.inspected, l.observed.looked),
 	})
 	l.jury = &jury{
 		settings: &l.settings, nodes: l.quorum, clocks: l.clocks, clock: l.clock, leases: l.leases, size: n, need: l.need,
 	}
-	l.observed.jury = l.jury
+	l.observed.jury, l.observed.seeLabel = l.jury, l.seeLabel
+	l.newLists()
 	l.notifier = notify.New(nodes, notify.Config{
 		Timeout: settings.NodeTimeout, Denied: max(settings.TTL, time.Second), Start: l.start, Open: l.open,
 		Seen: func(node int, err error) { l.observed.seeOutcome(node, subscribe, err) },

@@ -67,7 +67,7 @@ func TestAcquire_AgainAndAgainByManyAsksLittle(t *testing.T) {
 		}
 		all.Wait()
 		const holds = many * (turns - 1)
-		if each := float64(c.Asked()-before) / holds; each > 15.5 {
+		if each := float64(c.Asked()-before) / holds; each > 17 { // with some looks at the nodes
 			t.Errorf("%.1f requests for each hold, want little more than the ten that it takes", each)
 		}
 		if took := time.Since(began); took > holds*(hold+15*time.Millisecond) {

@@ -9,6 +9,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/redlockfx/redlockfx/internal/guard"
+	"github.com/redlockfx/redlockfx/internal/lists"
 	"github.com/redlockfx/redlockfx/internal/quorum"
 	"github.com/redlockfx/redlockfx/internal/refusal"
 	"github.com/redlockfx/redlockfx/internal/retry"
@@ -20,10 +22,10 @@ const (
 	awayAfter = time.Second
 	// problemEvery is the time between two reports of the same problem.
 	problemEvery = 24 * time.Hour
-	// urgentEvery is the same for implausible numbers and missing rights.
+	// urgentEvery is the same for implausible numbers, missing rights and addresses of several servers.
 	urgentEvery = time.Minute
-	// number is the Op of that problem, and subscribe that of subscriptions.
-	number, subscribe = "number", "subscribe"
+	// number is the Op of that problem, subscribe that of subscriptions, and addressOf that of addresses of several servers.
+	number, subscribe, addressOf = "number", "subscribe", "address"
 )
 
 // observed is what the Locker has noticed about its nodes.
@@ -31,6 +33,7 @@ type observed struct {
 	settings *Settings
 	jury     *jury
 	janitors []*janitor // see Locker
+	seeLabel func(string)
 
 	mu        sync.Mutex // guards the fields below
 	nodes     []nodeState
@@ -45,6 +48,7 @@ type nodeState struct {
 	failure    NodeEvent         // as reported; zero: the node works
 	problems   map[about]problem // that last, as far as is known
 	pace       retry.Pace        // of events: the node controls its clock, its guard and its problems
+	address
 }
 
 // about identifies a problem of a node that answers: a NodeProblem with something, or an operation for which it is a NodeDenies.
@@ -106,7 +110,7 @@ func (s *nodeState) noteProblem(e *NodeEvent) (news bool) {
 		return false
 	}
 	every := problemEvery
-	if e.Kind == NodeDenies || e.Op == number {
+	if e.Kind == NodeDenies || e.Op == number || e.Op == addressOf {
 		every = urgentEvery
 	}
 	p, now := s.problems[id], time.Now()
@@ -174,6 +178,9 @@ func (o *observed) see(node int, e quorum.Exchange) {
 		}
 	}
 	o.seeOutcome(node, e.Script, e.Err)
+	if e.Script != lists.Name {
+		o.seeLabel(e.Label)
+	}
 	if e.Err == nil {
 		return
 	}
@@ -190,8 +197,6 @@ func (o *observed) seeOutcome(node int, op string, err error) {
 	switch {
 	case err == nil:
 		o.report(node, NodeEvent{Kind: NodeWorks, Op: op})
-	case errors.Is(err, quorum.ErrNoConnection): // it says nothing about the node, which was not asked
-		o.problem(node, "connection", err)
 	case isNumberError(err):
 		o.problem(node, number, err)
 	case isRecordError(err): // a problem of one lock
@@ -207,23 +212,19 @@ func (o *observed) seeOutcome(node int, op string, err error) {
 
 // seeGrant observes a node's answer to a grant or a repair.
 func (o *observed) seeGrant(node int, a answer) {
-	guard, guarded := errors.AsType[guardedError](a.Err)
+	refused, guarded := errors.AsType[guardedError](a.Err)
 	if err := cmp.Or(a.Err, o.jury.checkAhead(&a)); isNumberError(err) {
 		o.problem(node, number, err)
 	}
 	switch {
+	case errors.Is(a.Err, guard.ErrNoIdentity):
+		o.problem(node, "inspect", a.Err) // as when it is inspected
 	case guarded:
 		o.seeLongest(node, a.Value.longest)
-		o.report(node, NodeEvent{Kind: NodeGuarded, Duration: guard.left})
+		o.report(node, NodeEvent{Kind: NodeGuarded, Duration: refused.left})
 	case a.Err == nil && a.Value.yes:
 		o.janitors[node].granted()
 		o.report(node, NodeEvent{Kind: NodeGrants})
-	default:
-		return // the script did not check the guard
-	}
-	before := o.inspection(node)
-	if a.Identity != 0 && before.identity != 0 && a.Identity != before.identity { // another server than was inspected
-		o.jury.nodes.Inspect(node)
 	}
 }
 
@@ -253,6 +254,10 @@ func (o *observed) seeLongest(node int, longest time.Duration) {
 func (o *observed) quarantine() time.Duration {
 	o.mu.Lock()
 	defer o.mu.Unlock()
+	return o.longestLocked()
+}
+
+func (o *observed) longestLocked() time.Duration {
 	own, longest := o.settings.MaxTTL, time.Duration(0)
 	for i := range o.nodes {
 		longest = max(longest, o.nodes[i].longest)
@@ -293,8 +298,9 @@ const (
 	// NodeRepaired says that Lock was restored on the node, which had lost it.
 	NodeRepaired NodeEventKind = "repaired"
 	// NodeProblem says that the node needs attention although it answers, and Err says why: it is not fit to be a node,
-	// denies a permission that one can do without, may lose all locks, or sends a fencing number ahead of the clocks. Op
-	// tells its problems apart. A problem that lasts is reported again after a day, and that of a number after a minute.
+	// denies a permission that one can do without, may lose all locks, sends a fencing number ahead of the clocks, or its
+	// address leads to several servers. Op tells its problems apart. A problem that lasts is reported again after a day,
+	// and that of a number or an address after a minute.
 	NodeProblem NodeEventKind = "problem"
 	// NodeDenies says that the node does not carry out Op because the user lacks a right, which Err names. It is reported
 	// again after a minute until the node carries out Op, whatever else it answers; see also [NodeStatus].

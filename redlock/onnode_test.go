@@ -160,7 +160,7 @@ func (exhausted) ProcessPipelineHook(redis.ProcessPipelineHook) redis.ProcessPip
 	}
 }
 
-// The node was not asked. The client is a problem.
+// The node is asked on a connection beside the client's pool.
 func TestOnNode_AClientThatGivesNoConnectionIsNotTheNodesFault(t *testing.T) {
 	bubble.Run(t, 3, func(t *testing.T, c *bubble.Cluster) {
 		links := c.Links()
@@ -181,8 +181,8 @@ func TestOnNode_AClientThatGivesNoConnectionIsNotTheNodesFault(t *testing.T) {
 			}
 			time.Sleep(time.Second / 2)
 		}
-		if all := reported(); len(all) != 1 || all[0].Kind != redlock.NodeProblem || all[0].Op != "connection" {
-			t.Errorf("reported %+v, want one problem", all)
+		if all := reported(); len(all) > 0 {
+			t.Errorf("reported %+v, want nothing", all)
 		}
 		if err := l.Close(t.Context()); err != nil {
 			t.Error(err)

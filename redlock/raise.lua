@@ -1,10 +1,10 @@
 -- raise: raise the number of a lock if it is lower
 -- KEYS     hash of the prefix
 -- ARGV     field, number (16 digits)
--- returns  SECONDS MICROSECONDS IDENTITY, and y, or e and text if this library did not write the record
+-- returns  SECONDS MICROSECONDS IDENTITY.LABEL, and y, or e and text if this library did not write the record
 local t = redis.call('TIME')
 local now, hash, sub, field, number = t[1] * 1000000 + t[2], KEYS[1], string.sub, ARGV[1], ARGV[2]
-local identity, items, texts = nil, {'y'}, {}
+local identity, guard, items, texts = nil, redis.call('HGET', hash, 'g'), {'y'}, {}
 local record = redis.call('HGET', hash, field) or string.format('%016d %016d %016d ', 0, 0, now)
 local deadline = tonumber(sub(record, 35, 50))
 if not deadline then

@@ -10,7 +10,7 @@
 --          leave     frees nothing: it goes, and the first two are told if the lock is free
 --          more      frees nothing: if the lock is free and the first two have had their time, they go, and the next two
 --                    are told
--- returns  SECONDS MICROSECONDS IDENTITY, and for each lock an item:
+-- returns  SECONDS MICROSECONDS IDENTITY.LABEL, and for each lock an item:
 --          yWAITING         was held and is now free; WAITING processes are in line
 --          n                was gone already
 --          either with /1   if publishing is not permitted
@@ -26,7 +26,7 @@ for i = 2, #ARGV, 3 do
   fields[#fields + 1] = 'l:' .. sub(ARGV[i], 3)
 end
 local found = redis.call('HMGET', hash, unpack(fields))
-local identity, items, texts, changes, empty, at = nil, {}, {}, {}, {}, -1
+local identity, guard, items, texts, changes, empty, at = nil, '', {}, {}, {}, {}, -1
 for i = 2, #ARGV, 3 do
   local field, value, tell, name = ARGV[i], ARGV[i + 1], ARGV[i + 2], sub(ARGV[i], 3)
   local id, own, promise, does = sub(tell, 1, 12), nil, string.match(tell, '(%d*)(.*)', 13)

@@ -53,12 +53,13 @@ func (r *repair) Name() string { return r.lease.grant.field }
 func (s *Lease) repair(node int) {
 	l := s.locker
 	now := l.clock.Now()
-	if !s.heldAt(now) {
+	member := l.member.Load()
+	if !s.heldAt(now) || member == nil {
 		return
 	}
 	s.grant.repaired.add(nodeSet(0).with(node))
 	r := &repair{lease: s, token: digits(s.token), until: now.Add(l.settings.NodeTimeout)}
-	round := quorum.Prepare(l.quorum, node, l.commands.repair.Call(r))
+	round := quorum.Prepare(l.quorum, node, member.repair.Call(r))
 	round.Then(func(_ int, a answer) {
 		switch {
 		case a.Err != nil:

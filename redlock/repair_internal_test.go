@@ -26,7 +26,7 @@ func TestRepair_DoesNothingAfterTheRelease(t *testing.T) {
 		if err := lease.Release(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		round, err := quorum.Ask(t.Context(), l.quorum, l.commands.repair.Call(late), l.jury.granted)
+		round, err := quorum.Ask(t.Context(), l.quorum, l.member.Load().repair.Call(late), l.jury.granted)
 		if a := round.Answer(0); err != nil || !errors.Is(a.Err, errLate) {
 			t.Errorf("the repair is answered by %+v, %v", a, err)
 		}

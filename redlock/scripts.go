@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/redlockfx/redlockfx/internal/guard"
+	"github.com/redlockfx/redlockfx/internal/lists"
 	"github.com/redlockfx/redlockfx/internal/quorum"
 )
 
@@ -47,7 +48,7 @@ var (
 
 	scripts = []*quorum.Source{
 		acquireScript.Source, extendScript.Source, repairScript.Source, releaseScript.Source, raiseScript.Source,
-		holderScript.Source, inspectScript.Source, sweepScript.Source,
+		holderScript.Source, inspectScript.Source, sweepScript.Source, lists.Script.Source,
 	}
 )
 
@@ -58,31 +59,28 @@ const (
 	maxRenewed = 500
 )
 
-// commands are the scripts, bound to the keys of one Locker.
+// commands are the scripts that do not depend on the list, bound to the keys of one Locker.
 type commands struct {
-	acquire, repair, release, raise, holder *quorum.Command[reply]
-	extend                                  *quorum.Command[extension]
-	inspect                                 *quorum.Command[inspection]
-	sweep                                   *quorum.Command[swept]
+	release, raise, holder *quorum.Command[reply]
+	extend                 *quorum.Command[extension]
+	inspect                *quorum.Command[inspection]
+	sweep                  *quorum.Command[swept]
 }
 
 // newCommands makes the commands, and sets how the Locker observes their answers.
 func newCommands(l *Locker) commands {
-	anonymous, publish := "", ""
-	if l.settings.UnseenRestarts {
-		anonymous = "b"
+	guarded, publish := "", ""
+	if l.settings.RestartGuard {
+		guarded = "g"
 	}
 	if l.channels {
 		publish = "p"
 	}
-	granting := constants{l.list, anonymous}
 	return commands{
-		acquire: acquireScript.Command(maxTogether, granting, l.hash).Seen(l.observed.seeGrant),
-		repair:  repairScript.Command(maxTogether, granting, l.hash).Seen(l.observed.seeGrant),
 		release: releaseScript.Command(maxTogether, constants{publish}, l.hash).Seen(l.observed.seeRelease),
 		raise:   raiseScript.Command(1, nil, l.hash),
 		holder:  holderScript.Command(maxTogether, nil, l.hash),
-		extend:  extendScript.Command(1, constants{l.list}, l.hash),
+		extend:  extendScript.Command(1, constants{guarded}, l.hash),
 		inspect: inspectScript.Command(1, constants{l.settings.longestLease()}, l.hash),
 		sweep:   sweepScript.Command(1, nil, l.hash),
 	}
@@ -94,14 +92,6 @@ func (s *Settings) longestLease() int64 {
 		return 0
 	}
 	return s.MaxTTL.Milliseconds()
-}
-
-// listOf returns the longest lease and the number of nodes in the scripts' format; empty without a guard.
-func listOf(s Settings, nodes int) string {
-	if !s.RestartGuard {
-		return ""
-	}
-	return fmt.Sprintf("%012d %03d", s.MaxTTL.Milliseconds(), nodes)
 }
 
 // constants are arguments that are the same for every node.
@@ -177,11 +167,11 @@ func readItem(r *quorum.Reply, code byte, first, second int64) (reply, error) {
 		}
 		return reply{longest: milliseconds(second)}, guardedError{milliseconds(first)}
 	case 'l':
-		return reply{}, listError{theirs: first}
+		return reply{}, lists.Refused(first)
 	case 't':
 		return reply{}, errLate
 	case 'b':
-		return reply{}, errNoIdentity
+		return reply{}, guard.ErrNoIdentity
 	case 'e':
 		err := readError(r)
 		if isRecordError(err) && first == 1 {

@@ -28,6 +28,7 @@ func TestSetBack_TokensIncrease(t *testing.T) {
 		c.Restart(node)
 		time.Sleep(10 * time.Minute)
 		acquirePatiently(t, l, "y")
+		time.Sleep(time.Second) // until the node is replaced in the list
 	}
 	for name, of := range map[string]struct {
 		nodes int

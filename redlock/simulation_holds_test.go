@@ -75,6 +75,7 @@ func (w *world) take(h *hold, lease *redlock.Lease) {
 		w.breakLocked("P3", "%s has token %d after token %d", h.name, lease.Token(), w.token)
 	}
 	w.token = lease.Token()
+	w.replay.Granted("x", h.name, lease.Token())
 	w.won++
 	w.checkLocked()
 }

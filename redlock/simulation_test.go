@@ -14,6 +14,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/redlockfx/redlockfx/internal/testkit/faultplan"
+	"github.com/redlockfx/redlockfx/internal/testkit/replay"
 )
 
 var plans = flag.Int("plans", 20, "how many plans TestSimulation_KeepsThePromises plays")
@@ -31,10 +32,12 @@ var plans = flag.Int("plans", 20, "how many plans TestSimulation_KeepsThePromise
 // the same plan, but the goroutines may behave differently.
 func TestSimulation_KeepsThePromises(t *testing.T) {
 	t.Parallel()
-	played, won, tries := 0, 0, 1
+	played, won, tries, steps := 0, 0, 1, 0
+	rules := make(map[replay.Rule]int)
 	var failed *world // the last one
 	defer func() {
 		t.Logf("%d plans, drawn from %s=%s, with %d leases", played, seedFlag, flag.Lookup(seedFlag).Value, won)
+		t.Logf("replayed: %d steps; by rule:%s", steps, replay.Counts(rules))
 		if failed != nil {
 			t.Log(failed)
 		}
@@ -45,6 +48,7 @@ func TestSimulation_KeepsThePromises(t *testing.T) {
 			w := play(t, p)
 			played++
 			won += w.won
+			steps += w.replay.AddTo(rules)
 			if len(w.broken) > 0 {
 				failed = w
 				tries = 10 // shrinking starts: keep plans that fail only sometimes

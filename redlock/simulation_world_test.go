@@ -14,6 +14,7 @@ import (
 	"github.com/redlockfx/redlockfx/internal/testkit/faultplan"
 	"github.com/redlockfx/redlockfx/internal/testkit/nodetest"
 	"github.com/redlockfx/redlockfx/internal/testkit/records"
+	"github.com/redlockfx/redlockfx/internal/testkit/replay"
 )
 
 const (
@@ -29,6 +30,7 @@ type world struct {
 	t         *testing.T
 	plan      plan
 	start     time.Time
+	replay    *replay.Checker
 	processes []*process // changed by the plan alone
 	all       []*process // including crashed ones
 	running   sync.WaitGroup
@@ -62,14 +64,16 @@ func newWorld(t *testing.T, p plan) *world {
 	w := &world{
 		Cluster: nodetest.Start(p.nodes), t: t, plan: p, start: time.Now(), holds: make(map[string]*hold),
 		ahead: make([]time.Duration, p.nodes), refuses: make([]time.Time, p.nodes), asked: make([]bool, p.nodes),
-		early: make([][]string, p.nodes),
-		kept:  make([]string, p.nodes), revived: make([]string, p.nodes),
+		early:  make([][]string, p.nodes),
+		replay: replay.New(records.Default.Hash(), p.nodes, simTTL),
+		kept:   make([]string, p.nodes), revived: make([]string, p.nodes),
 	}
 	w.ctx, w.stop = context.WithCancel(t.Context())
 	for i, d := range p.offsets {
 		w.ahead[i] = d
 		w.Offset(i, d)
 		w.SetPreHook(i, func(_ *server.Peer, cmd string, args ...string) bool {
+			w.replay.Command(i, w.now(i), cmd, args...)
 			if value := records.Default.Sets("x", cmd, args...); value != "" {
 				w.set(i, value)
 			}
@@ -104,6 +108,13 @@ func (w *world) breakLocked(promise, format string, args ...any) {
 	how := fmt.Sprintf(format, args...)
 	w.broken = append(w.broken, violation{promise, how})
 	w.noteLocked("", "BROKEN %s: %s", promise, how)
+}
+
+// now returns the time of a node's clock.
+func (w *world) now(node int) time.Time {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return time.Now().Add(w.ahead[node])
 }
 
 // set observes a lock being set, within a script.
@@ -170,6 +181,7 @@ func (w *world) play(step faultplan.Step) {
 		w.step(step)
 	}
 	step.Play(w.Cluster, p.links)
+	w.became(step)
 	p.stayPaused()
 	switch step.What {
 	case "restart", "wipe", "restart with the copy":
@@ -177,6 +189,26 @@ func (w *world) play(step faultplan.Step) {
 			w.began(i, before[i])
 		}
 	}
+}
+
+// became tells the checker of the nodes that have other data now, or are another server.
+func (w *world) became(step faultplan.Step) {
+	switch step.What {
+	case "restart", "wipe", "kill and wipe", "restart with the copy":
+		for _, i := range step.Nodes {
+			w.replay.Became(i, w.now(i), fieldsOf(w.Cluster, i))
+		}
+	}
+}
+
+// fieldsOf returns what a node has of the prefix.
+func fieldsOf(nodes *nodetest.Cluster, i int) map[string]string {
+	has := make(map[string]string)
+	fields, _ := nodes.Node(i).HKeys(records.Default.Hash()) // an error means that there are none
+	for _, field := range fields {
+		has[field] = nodes.Node(i).HGet(records.Default.Hash(), field)
+	}
+	return has
 }
 
 // began records that node i is another server or has other data, and had another value before. The values that it sets
@@ -261,6 +293,11 @@ func (w *world) end() {
 		if value := w.holder(i); value != "" {
 			w.find(i, value)
 		}
+	}
+	if err := w.replay.Err(); err != nil {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		w.breakLocked("the specification", "%v", err)
 	}
 }
 

@@ -1,7 +1,7 @@
 -- sweep: remove some records of holds that ended longer ago than the retention, and lines whose promises passed then
 -- KEYS     hash of the prefix
 -- ARGV     cursor, number of fields to scan, retention (ms)
--- returns  SECONDS MICROSECONDS IDENTITY, and yREMOVED/CURSOR: that many were removed, and the next sweep continues at this
+-- returns  SECONDS MICROSECONDS IDENTITY.LABEL, and yREMOVED/CURSOR: that many were removed, and the next sweep continues at this
 --          cursor; or e and text: records cannot be removed
 local t = redis.call('TIME')
 local now, hash, sub = t[1] * 1000000 + t[2], KEYS[1], string.sub
@@ -13,7 +13,7 @@ local before = math.min(now - ARGV[3] * 1000, past)
 -- If the clock was set back, a number may still be ahead of it. It stays, unless new numbers start above it: see extend.
 local low, high = string.format('%016d', past), found[2] or ''
 low = low < high and high or low
-local identity, items, texts = nil, {}, {}
+local identity, guard, items, texts = nil, '', {}, {}
 local page = redis.pcall('HSCAN', hash, ARGV[1], 'COUNT', ARGV[2])
 local fields, old = page[2] or {}, {} -- a small hash comes as a whole
 for i = 1, #fields, 2 do

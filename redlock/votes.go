@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/redlockfx/redlockfx/internal/clock"
+	"github.com/redlockfx/redlockfx/internal/guard"
 	"github.com/redlockfx/redlockfx/internal/nodeclock"
 	"github.com/redlockfx/redlockfx/internal/quorum"
 )
@@ -40,14 +41,11 @@ func (j *jury) isDecided(answers []answer, timed bool) bool {
 			no++
 		}
 	}
-	var space [usualNodes]int
+	var space [quorum.UsualNodes]int
 	votes := len(j.voters(space[:0], answers, timed))
 	blocking := j.size - j.need + 1
 	return votes >= j.need || j.nodes.Decided(votes, open) && (no >= blocking || no+open < blocking)
 }
-
-// usualNodes is the usual maximum of nodes; more cost an allocation.
-const usualNodes = 9
 
 // granted reports whether the outcome of an attempt is decided.
 func (j *jury) granted(answers []answer) bool { return j.isDecided(answers, timed) }
@@ -69,6 +67,9 @@ func (j *jury) voters(voters []int, answers []answer, timed bool) []int {
 	}
 	if timed {
 		voters = j.plausible(voters, answers)
+	}
+	if j.settings.RestartGuard {
+		voters = quorum.OfOneList(voters, answers)
 	}
 	if timed && len(voters) >= j.need {
 		return j.clocks.Agree(voters)
@@ -155,7 +156,7 @@ type tally struct {
 
 func (j *jury) count(answers []answer, timed bool) tally {
 	var t tally
-	var space [usualNodes]int
+	var space [quorum.UsualNodes]int
 	for _, i := range j.voters(space[:0], answers, timed) {
 		n := answers[i].Value.number
 		t.uneven = t.uneven || t.yes > 0 && n != t.number || int64(n) > answers[i].Time && !j.isNear(n)
@@ -167,20 +168,24 @@ func (j *jury) count(answers []answer, timed bool) tally {
 
 // report counts why there were too few votes.
 type report struct {
-	no        int // answered that the lock is not ours
-	guarded   int // are guarded: may have lost a lease
-	open      int // have not answered
-	listed    int // are in use with a list of another length
-	anonymous int // do not reveal their identity
+	no        int    // answered that the lock is not ours
+	guarded   int    // are guarded: may have lost a lease
+	open      int    // have not answered
+	listed    int    // serve another list
+	anonymous int    // do not reveal their identity
+	label     string // of the voters' list
 	nodes     []NodeError
 }
 
 // failed makes the error for a vote without a quorum. Its kind is blocked if answers of no alone prevented the quorum,
 // and otherwise depends on what did. cause is why the answers were not awaited, nil if they were.
 func (j *jury) failed(op, name string, answers []answer, timed bool, blocked, cause error) error {
-	var space [usualNodes]int
+	var space [quorum.UsualNodes]int
 	voters := j.voters(space[:0], answers, timed)
 	var r report
+	if len(voters) > 0 {
+		r.label = answers[voters[0]].Label
+	}
 	for i := range answers {
 		if !slices.Contains(voters, i) {
 			r.nodes = append(r.nodes, NodeError{j.nodes.Addr(i), r.add(j, i, answers)})
@@ -232,6 +237,9 @@ func (r *report) add(j *jury, i int, answers []answer) error {
 		if err := j.checkAhead(&a); err != nil {
 			return err
 		}
+		if r.label != "" && a.Label != r.label && j.settings.RestartGuard {
+			return quorum.ErrOtherList
+		}
 		return j.errSkewed(i)
 	case a.Err == nil:
 		r.no++
@@ -244,16 +252,14 @@ func (r *report) add(j *jury, i int, answers []answer) error {
 		return errNotLocked
 	case errors.Is(a.Err, quorum.ErrNoAnswer):
 		r.open++
-	case errors.Is(a.Err, errNoIdentity):
+	case errors.Is(a.Err, guard.ErrNoIdentity):
 		r.anonymous++
 	}
 	if _, ok := errors.AsType[guardedError](a.Err); ok {
 		r.guarded++
 	}
-	if list, ok := errors.AsType[listError](a.Err); ok {
+	if isListed(a.Err) {
 		r.listed++
-		list.ours = int64(j.size)
-		return list
 	}
 	return a.Err
 }

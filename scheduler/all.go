@@ -15,7 +15,8 @@ import (
 
 // everyJob is that job.
 var everyJob = &job{
-	Job: Job{Name: jobstore.AllJobs}, schedule: never, label: "all jobs", machine: jobmachine.Job{Name: jobstore.AllJobs, Schedule: never},
+	Job: Job{Name: jobstore.AllJobs}, schedule: never, label: jobstore.Label(jobstore.AllJobs),
+	machine: jobmachine.Job{Name: jobstore.AllJobs, Schedule: never},
 }
 
 // never is the schedule of a job without ticks.

@@ -41,7 +41,7 @@ func (s *Scheduler) TriggerAndWait(ctx context.Context, job string, opts ...Chan
 	if err != nil {
 		return Record{}, err
 	}
-	return s.await(ctx, job, "triggered", func(v *jobstore.View, now time.Time) Record { return triggered(v, asked.Mark, now) })
+	return s.await(ctx, job, "triggered", func(v *jobstore.View, now time.Time) Record { return triggered(v, asked.Setting, now) })
 }
 
 // mayAwait returns an error if ctx is that of a run of the job: it would wait for itself, unless the job allows overlaps.
@@ -116,8 +116,8 @@ func (s *Scheduler) newestLoop() *loop {
 
 // triggered returns what the nodes know of the run of a trigger: the first one from then on or, if another trigger was applied with it,
 // or the nodes' clocks were set back since, the newest one.
-func triggered(v *jobstore.View, asked jobstore.Mark, now time.Time) (found Record) {
-	if !v.State.Manual.Covers(asked) {
+func triggered(v *jobstore.View, asked jobstore.Setting, now time.Time) (found Record) {
+	if !v.State.Manual.Covers(asked.Mark) {
 		return found
 	}
 	var runs []Record
@@ -130,8 +130,8 @@ func triggered(v *jobstore.View, asked jobstore.Mark, now time.Time) (found Reco
 			runs = append(runs, r)
 		}
 	}
-	if r := v.State.ByHand; r.State != "" {
-		runs = append(runs, recordOf(v.Job, r))
+	if r := v.State.ByHand; r != nil {
+		runs = append(runs, recordOf(v.Job, *r))
 	}
 	slices.SortFunc(runs, func(a, b Record) int { return a.Start.Compare(b.Start) })
 	for _, r := range runs {

@@ -21,7 +21,8 @@ import (
 //
 // The error is [ErrUnknownJob] if no leader has ever had a job of that name, with similar names, or if it was removed. It is [ErrName]
 // if the name, or the text of [By] or [Because], breaks the rule for names. Any other error says that too few nodes have stored the
-// trigger: it may still take effect. Nodes keep at most ten thousand changes that no leader has applied.
+// trigger: it may still take effect, also after a later change of another replica if the nodes' clocks differ or were set back. Nodes
+// keep at most ten thousand changes that no leader has applied.
 func (s *Scheduler) Trigger(ctx context.Context, job string, opts ...ChangeOption) error {
 	_, err := s.change(ctx, job, trigger, opts, nil)
 	return err

@@ -2,11 +2,10 @@ package scheduler_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log"
 	"os"
-	"os/signal"
-	"syscall"
 	"time"
 
 	"github.com/redlockfx/redlockfx/election"
@@ -15,31 +14,20 @@ import (
 	"github.com/redlockfx/redlockfx/scheduler"
 )
 
-func check(err error) {
-	if err != nil {
-		log.Fatal(err)
-	}
-}
-
 func sendInvoices(context.Context, string, uint64) error { return nil }
 
+// The whole of a program. It logs to slog, and hands over when the process is told to stop.
 func Example() {
-	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
-	defer stop()
-
-	locker, err := redlock.Open([]string{os.Getenv("REDIS_URL")}) // one Redis, or the URLs of three or five
-	check(err)
-	elector, err := election.New(locker, "billing")
-	check(err)
-	jobs, err := scheduler.New(elector)
-	check(err)
-	check(jobs.Add(scheduler.Job{
+	job := scheduler.Job{
 		Name: "invoices", Spec: "0 2 * * *",
 		Run: func(ctx context.Context, run scheduler.Run) error {
 			return sendInvoices(ctx, run.Key(), run.Token) // ctx ends before another replica can lead
 		},
-	}))
-	check(elector.Run(ctx)) // campaigns, leads, and hands over when ctx ends
+	}
+	urls := []string{os.Getenv("REDIS_URL")} // one Redis, or the URLs of three or five
+	if err := scheduler.Serve(context.Background(), urls, "billing", job); err != nil {
+		log.Fatal(err)
+	}
 }
 
 func ExampleScheduler() {
@@ -84,6 +72,57 @@ func ExampleScheduler() {
 	// run 1 of a tick, with a token: true
 	// <nil>
 	// ok <nil>
+}
+
+// A run has failed, and its cause is mended. Any replica can ask for the tick to run again, under its own key.
+func ExampleScheduler_RerunAndWait() {
+	nodes, err := redlocktest.Start(3) // in memory
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer nodes.Close()
+	elector, err := election.New(nodes.Process().Locker(), "billing")
+	if err != nil {
+		log.Fatal(err)
+	}
+	ended := make(chan scheduler.Record, 1)
+	jobs, err := scheduler.New(elector, scheduler.WithHooks(scheduler.Hooks{
+		Finished: func(r scheduler.Record) {
+			select {
+			case ended <- r:
+			default: // the first one is enough
+			}
+		},
+	}))
+	if err != nil {
+		log.Fatal(err)
+	}
+	err = jobs.Add(scheduler.Job{
+		Name: "invoices", Spec: "* * * * * *",
+		Run: func(_ context.Context, run scheduler.Run) error {
+			if run.Rerun {
+				return nil
+			}
+			return errors.New("no paper")
+		},
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	stopped := make(chan error)
+	go func() { stopped <- elector.Run(ctx) }()
+	failed := <-ended
+	fmt.Println(failed.State, failed.Attempt, failed.Err)
+
+	again, err := jobs.RerunAndWait(ctx, "invoices", failed.Tick, scheduler.By("ann"), scheduler.Because("new paper"))
+	fmt.Println(again.State, again.Attempt, again.Tick.Equal(failed.Tick), err)
+	stop()
+	fmt.Println(<-stopped)
+	// Output:
+	// failed 1 no paper
+	// ok 2 true <nil>
+	// <nil>
 }
 
 // On 25 October 2026 the clocks in Berlin are set back from 3:00 to 2:00. A tick within that hour comes only the first time.

@@ -33,8 +33,9 @@ const (
 // cluster has the nodes of a bubble, and a record of what has run. Its Start is a midnight UTC.
 type cluster struct {
 	*bubble.Cluster
-	ttl  time.Duration
-	opts []election.Option // of the replicas' electors
+	ttl      time.Duration
+	opts     []election.Option // of the replicas' electors
+	messages []messages        // by node, if the cluster is replayed
 
 	mu   sync.Mutex // guards runs
 	runs []*record
@@ -112,9 +113,19 @@ type replica struct {
 // idle returns a process that does not campaign.
 func (c *cluster) idle(id string, opts ...scheduler.Option) *replica {
 	c.T.Helper()
+	var nodes []int
+	for i := range c.N {
+		nodes = append(nodes, i)
+	}
+	return c.idleOf(id, nodes, opts...)
+}
+
+// idleOf is idle with a list of some of the nodes.
+func (c *cluster) idleOf(id string, nodes []int, opts ...scheduler.Option) *replica {
+	c.T.Helper()
 	r := &replica{c: c, id: id, clock: clock.New()}
 	var locker *redlock.Locker
-	locker, r.links = c.Locker(inside.WithClock(r.clock).(redlock.Option), redlock.WithTTL(c.ttl))
+	locker, r.links = c.LockerOf(nodes, inside.WithClock(r.clock).(redlock.Option), redlock.WithTTL(c.ttl))
 	var err error
 	r.elector, err = election.New(locker, "x", append([]election.Option{
 		election.WithIdentity(id, ""), election.WithDrainTimeout(drainTimeout), election.WithCooldown(time.Second),

@@ -12,6 +12,7 @@ import (
 
 	"github.com/redlockfx/redlockfx/internal/cronspec"
 	"github.com/redlockfx/redlockfx/internal/jobmachine"
+	"github.com/redlockfx/redlockfx/internal/jobstore"
 	"github.com/redlockfx/redlockfx/internal/name"
 )
 
@@ -24,6 +25,20 @@ const (
 )
 
 // Job is a piece of work and its timetable.
+//
+// If the spec or zone of a job changes, its new ticks begin with the change. A tick of the old spec that has come and has not run
+// still runs if the new spec has it as well, and is otherwise recorded as missed. What counts are the values of the spec's
+// fields: "0 0 * * *" for "@daily", 1,2,3 for 1-3, and another name of UTC are no changes; another name of any other zone is. So
+// is a switch between plain times of day and a range or step, as from "0 9,10 * * *" to "0 9-10 * * *", because [Parse] treats the
+// two differently when a clock is set back.
+//
+// A job with @at has one tick. If nobody leads then, [CatchUp] says for how long it still runs. It does not come again after a
+// restart or a deploy. A job that the nodes do not know yet has only ticks that come after it was added, so deploy a job with @at
+// before its tick.
+//
+// If replicas have different zone data, as after a government has moved the clock, the leader's apply. The nodes keep up to which
+// local time a job's ticks are settled, so no local time runs again when a replica with other data leads: its second tick is
+// recorded as missed. A spec that fires in every hour follows real time instead.
 type Job struct {
 	// Name identifies the job on every replica: 1 to 200 bytes of UTF-8 without invisible characters.
 	Name string
@@ -38,8 +53,21 @@ type Job struct {
 	// A Schedule whose Next panics, returns an instant that is not later, or does not return within two seconds, is refused by Add.
 	// If that happens later, the job has no ticks any more in this process. That is logged, and [election.Elector.Check] says it.
 	Schedule cron.Schedule
-	// Run does the work of one tick. Its context ends before anybody else can lead. A job has no parameters: Run is a closure
-	// over what it needs. Two jobs that need different values need different names.
+	// Run does the work of one tick. A job has no parameters: Run is a closure over what it needs. Two jobs that need different
+	// values need different names.
+	//
+	// Its context has the values of the term's context, including the term itself ([election.TermFrom]), and ends early for one of
+	// these causes, which context.Cause returns:
+	//
+	//	election.ErrLost           the lease was lost; nobody else leads within the stop margin
+	//	election.ErrStopped,       the leader was asked to stop, or resigned, and the time to drain is over
+	//	election.ErrResigned
+	//	context.DeadlineExceeded   the job's Timeout, which the text of the cause names
+	//	ErrReplaced                the job's Overlap is Replace, and another tick came
+	//	ErrCanceled                somebody has called [Scheduler.Cancel]
+	//
+	// A run is not canceled when the leader is asked to stop, but only when the time to drain is over. It fails with the
+	// error, the panic or the runtime.Goexit of its function, which disturbs nothing else.
 	Run func(ctx context.Context, run Run) error
 
 	// Location is the zone of a Spec that names none. If nil, the Scheduler's location applies.
@@ -70,6 +98,17 @@ type Job struct {
 }
 
 // Overlap is what happens to a tick that comes while a run of the same job is under way.
+//
+// What counts is whether a run was under way at the instant when the tick was due. A tick that comes between two runs, and
+// waits for a leader or for the nodes, is not skipped. A run is under way until its function has returned, whatever its
+// context says. It counts as under way in the pauses before its retries too: Skip skips ticks that come meanwhile.
+// Replace ends such a pause, and the run has failed. Ticks may wait under Queue or Replace for as long as the runs take:
+// the window of CatchUp does not apply to them.
+//
+// All this holds across changes of leader too. A run that goes on after its term holds a lease of its own. The first
+// run of the next leader waits for that lease, and ticks that come meanwhile are not skipped because of the wait. If the
+// lease is still held after MaxTTL plus one second, a live run has extended it. Then Skip skips the ticks that came
+// before the wait.
 type Overlap int
 
 const (
@@ -85,7 +124,8 @@ const (
 )
 
 // Retry says how a run tries again after an error or a panic. The pause before a retry is stored on the nodes. It holds up no
-// leader that stops, and whoever leads after it makes the retry, also without AtLeastOnce.
+// leader that stops, and whoever leads after it makes the retry, also without AtLeastOnce, as it does if an attempt fails while
+// its leader drains. A job that is removed makes no retry.
 type Retry struct {
 	// Times is the largest number of attempts after the first one: 0 to 100.
 	Times int
@@ -188,7 +228,7 @@ func newJob(j Job, where string, loc *time.Location) (*job, error) {
 	}
 	j.CatchUp = j.CatchUp.orDefault()
 	wait := cmp.Or(j.Retry.Wait, defaultWait)
-	checked := &job{Job: j, schedule: schedule, plan: plan, label: fmt.Sprintf("job %q", j.Name), where: where}
+	checked := &job{Job: j, schedule: schedule, plan: plan, label: jobstore.Label(j.Name), where: where}
 	checked.machine = jobmachine.Job{
 		Name: j.Name, Plan: plan, Schedule: schedule, Overlap: jobmachine.Overlap(j.Overlap),
 		CatchUp: jobmachine.CatchUp{All: j.CatchUp.kind == catchUpAll, Window: j.CatchUp.window},

@@ -22,7 +22,7 @@ type liar struct {
 }
 
 func (c *cluster) liar(node int) *liar {
-	return &liar{c, node, c.Node(node).HGet("{redlock}", "g")[2:17]}
+	return &liar{c, node, c.Node(node).HGet("{redlock}", "g")[2:14]}
 }
 
 // answers makes the node answer a script itself. It recognizes the script by its number of keys and by some of its keys. do
@@ -119,9 +119,9 @@ func TestLiar_FewBallots(t *testing.T) {
 	for how, lie := range map[string]func(c *cluster) (do func()){
 		"it has promised a larger ballot to an earlier leader, and publishes": func(c *cluster) func() {
 			return func() {
-				if h := c.Node(2).HGet(hash, ""); len(h) > 92 {
+				if h := c.Node(2).HGet(hash, ""); len(h) > 109 {
 					ahead := fmt.Sprintf("000000%016dffff", time.Now().Add(time.Second).UnixMicro())
-					c.Node(2).HSet(hash, "", h[:32]+ahead+h[58:92]+"1:earlier")
+					c.Node(2).HSet(hash, "", h[:32]+ahead+h[58:109]+"1:earlier")
 				}
 				c.Node(2).Publish(hash, "p x")
 			}

@@ -183,7 +183,7 @@ func (v *rival) opens(tick time.Time, open ...jobstore.Open) {
 	basis, err := v.Decide(promises, 0)
 	v.c.must(err)
 	basis.State.Mark, basis.State.Open = tick, open
-	writes := []*jobstore.Write{{Job: "job", State: basis.State, Opens: true}}
+	writes := []*jobstore.Write{{Job: "job", State: &basis.State, Opens: true}}
 	errs, _ := v.Write(v.c.T.Context(), ballot, 1, writes, func(int, []int, int) {})
 	v.c.must(errs[0])
 }

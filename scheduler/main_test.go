@@ -12,6 +12,7 @@ var (
 	skewTicks    = flag.Int("skew.ticks", 20, "ticks of each mix of skew and length")
 	removedPlans = flag.Uint64("removed.plans", 6, "random plans of jobs that are added and removed")
 	setBacks     = flag.Int("setback.plans", 6, "random plans of clocks that are set back")
+	setBackAsked = flag.Int("setback.verbs", 24, "mixes of verbs and set-backs")
 	thousand     = flag.Int("thousand.jobs", 200, "jobs that start at one instant")
 )
 

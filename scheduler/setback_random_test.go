@@ -100,6 +100,7 @@ func TestPlans_NoTickStartsTwiceOverASetBack(t *testing.T) {
 			nodes := []int{1, 3, 3}[n%3]
 			withShortLeases(t, nodes, func(t *testing.T, c *cluster) {
 				h := rough{cluster: c, r: rand.New(rand.NewPCG(seed, 0)), offsets: make([]time.Duration, nodes)}
+				check := c.replayed(nodes)
 				for _, id := range []string{"a", "b", "d"} {
 					p := c.replica(id)
 					job := p.job("job", "*/10 * * * * *", quick)
@@ -121,6 +122,7 @@ func TestPlans_NoTickStartsTwiceOverASetBack(t *testing.T) {
 					t.Errorf("it ran only %d times in the last five minutes", n)
 				}
 				c.wantNoneTwice("job")
+				check(t)
 				if t.Failed() {
 					t.Log(slices.Concat([]string{fmt.Sprint(nodes, " nodes")}, h.log))
 				}

@@ -20,8 +20,31 @@ const (
 	maxRefused = 10
 )
 
-// Source is a set of jobs that comes from elsewhere, such as the rows of a table. The leader loads it when its term begins, and
-// again and again. See the part Sources of the package's documentation.
+// Source is a set of jobs that comes from elsewhere, such as the rows of a table that customers change. Every replica adds
+// the source ([Scheduler.AddSource]), and only the leader loads it: when its term begins, then every minute or so, and when
+// somebody has called [Scheduler.Refresh], as after a change of a row. A row "acme" of the source "tenants" is the job
+// "tenants/acme", and differs from other jobs only in where it comes from.
+//
+// The source is a job too, "tenants", whose runs are the loads. What is said of runs holds for loads: they have a
+// history, hooks and a place on the page. While the source is paused, its jobs stay as they are, but for the first load of a
+// term.
+//
+//   - Until the first load of a term has returned, the leader does not know which jobs it has. Ticks wait ([Status].Waiting
+//     says "for its source"), and are then caught up with as CatchUp says. [Scheduler.Forget] deletes no job of the election
+//     meanwhile.
+//   - A load that returns an error, panics, or takes longer than Every leaves the jobs as they are. It is tried again after a
+//     second, then after pauses that double, and with the next tick of the source. If that lasts for a minute,
+//     [election.Elector.Check] says so.
+//   - A load that ignores its context is under way until it returns. This process begins no second one beside it. Like any
+//     other run, it is named while a term that ends waits for it, and the lease is not released before the drain timeout. The
+//     next leader, in another process, does not wait for it.
+//   - A bad row is refused: the run of the load fails, and its error names the row. Its job stays as it was, and all other rows
+//     apply. The same goes for rows of one name. A leader that has only ever seen the bad row does not have the job.
+//   - A row that is gone ends the ticks of its job at once. A run under way goes on, and is then not retried. The nodes forget
+//     the job a day to 25 hours later. If the row is there again before, the job keeps its history and its pause, and ticks
+//     that came meanwhile do not run.
+//   - A row that has changed only in its Run is not a change of the job: the next attempt calls the new one. If the spec has
+//     changed, see [Job].
 type Source struct {
 	// Name identifies the source on every replica. It is that of a job whose runs are the loads, and which is shown with the
 	// others. The names of the source's jobs begin with it and a slash: the row "acme" of the source "tenants" is the job

@@ -50,6 +50,7 @@ func TestPlans_NoTickOfASourceStartsTwice(t *testing.T) {
 			nodes := []int{1, 3, 3}[n%3]
 			withShortLeases(t, nodes, func(t *testing.T, c *cluster) {
 				h, tab := rough{cluster: c, r: rand.New(rand.NewPCG(seed, 0)), offsets: make([]time.Duration, nodes)}, &table{}
+				check := c.replayed(nodes)
 				for _, id := range []string{"a", "b", "d"} {
 					h.all = append(h.all, c.replica(id).source(tab))
 				}
@@ -77,6 +78,7 @@ func TestPlans_NoTickOfASourceStartsTwice(t *testing.T) {
 						t.Errorf("%s ran %d times in the last five minutes", job, more)
 					}
 				}
+				check(t)
 				for _, p := range h.all {
 					if err := p.elector.Check(); err != nil {
 						t.Errorf("%s: %v", p.id, err)

@@ -69,6 +69,7 @@ func TestSource_AJobIsForgottenByANodeThatWasAway(t *testing.T) {
 			t.Errorf("the job is known to the nodes %v, want 2", nodes)
 		}
 		a.links.Heal(2)
+		a.links.Delay(time.Millisecond, 0) // so the node is among the first two, and these know different jobs
 		c.SleepTo(28 * time.Hour)
 		if nodes := known(); len(nodes) > 0 {
 			t.Errorf("the job is still known to the nodes %v", nodes)

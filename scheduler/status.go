@@ -174,8 +174,8 @@ func (s *Scheduler) History(ctx context.Context, job string, n int) ([]Record, e
 			all = append(all, runningOf(job, o, now))
 		}
 	}
-	if skipped := views[0].State.Skipped; skipped.State != "" {
-		all = append(all, recordOf(job, skipped))
+	if skipped := views[0].State.Skipped; skipped != nil {
+		all = append(all, recordOf(job, *skipped))
 	}
 	for _, r := range ended {
 		all = append(all, recordOf(job, r))
@@ -254,11 +254,11 @@ func scheduleOf(plan string, own *job) (jobmachine.Schedule, error) {
 	return cronspec.ParsePlan(plan)
 }
 
-func rowOf(job string, r jobstore.Record) Record {
-	if r.State == "" {
+func rowOf(job string, r *jobstore.Record) Record {
+	if r == nil {
 		return Record{}
 	}
-	return recordOf(job, r)
+	return recordOf(job, *r)
 }
 
 // due fills in the next tick, and why ticks that have come since the high-water mark have not run.

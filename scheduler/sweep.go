@@ -33,6 +33,7 @@ func (l *loop) firstLoad(e *entry, now time.Time) jobmachine.Asked {
 	state := e.machine.State()
 	return jobmachine.Asked{Now: now, Request: jobstore.Request{Verb: jobstore.ToTrigger, Setting: jobstore.Setting{
 		Mark:   jobstore.Mark{Version: max(now.UnixMicro(), state.Manual.Version+1), ID: jobstore.NewID()[:6]},
+		Made:   now,
 		Origin: jobstore.Origin{From: l.s.elector.Identity(), Why: "the first load of a term"},
 	}}}
 }
@@ -109,7 +110,7 @@ func (s *Scheduler) stored(ctx context.Context, src *source) iter.Seq2[*jobstore
 func (l *loop) whyUnloaded() error {
 	for _, e := range l.sources {
 		state, cause := e.machine.State(), errors.New("its first load has not returned")
-		if state.Failures > 0 {
+		if state.Failures > 0 && state.Last != nil {
 			cause = errors.New(state.Last.Err)
 		}
 		switch {

@@ -207,13 +207,21 @@ func (p *program) judgeServers(ctx context.Context, d *diagnosis, all []redlock.
 			running = append(running, fmt.Sprintf("%s: grants nothing until %s, for another %v", g.Addr, at(*g.Until),
 				short(time.Duration(*g.Left))))
 		}
-		if g.Nodes != 0 && g.Nodes != len(clients) {
-			lists = append(lists, fmt.Sprintf("%s: in use with a list of %d nodes, last at %s; this list has %d", g.Addr, g.Nodes,
-				at(*g.Used), len(clients)))
+	}
+	newest := slices.MaxFunc(all, func(a, b redlock.NodeStatus) int { return a.List.Turn - b.List.Turn }).List.Turn
+	for _, n := range all {
+		switch {
+		case n.Latency == 0:
+		case n.List.State != redlock.ListJoined:
+			lists = append(lists, n.Addr+": "+n.List.String()+", so it does not vote")
+		case n.List.Nodes != len(all):
+			lists = append(lists, fmt.Sprintf("%s: in a list of %d nodes, this one has %d", n.Addr, n.List.Nodes, len(all)))
+		case n.List.Turn < newest:
+			lists = append(lists, n.Addr+": left behind in an earlier list: "+n.List.String())
 		}
 	}
 	d.judge("guard", running, "no guard is running: each node that answers grants")
-	d.judge("list", lists, fmt.Sprintf("nobody uses a list of another length than %d", len(clients)))
+	d.judge("list", lists, fmt.Sprintf("all nodes that answer are in one list of %d", len(all)))
 	addrs := addrsOf(answering)
 	for i, c := range answering {
 		lacking, err := p.lacking(ctx, c)

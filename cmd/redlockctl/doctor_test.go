@@ -82,7 +82,7 @@ func TestDoctor_JudgesTheNodes(t *testing.T) {
 	}
 	for about, text := range map[string]string{
 		"nodes": "3 of 3 count", "clock": "the clocks of 3 nodes agree", "twins": "no two", "eviction": "no node", "identity": "known",
-		"guard": "no guard is running", "list": "nobody", "rights": "all rights of a service", "leader": "pod-1 leads", "jobs": "2, none of them late",
+		"guard": "no guard is running", "list": "all nodes that answer are in one list", "rights": "all rights of a service", "leader": "pod-1 leads", "jobs": "2, none of them late",
 	} {
 		do("doctor").says(t, 0, "ok", about, text)
 	}
@@ -93,7 +93,7 @@ func TestDoctor_JudgesTheNodes(t *testing.T) {
 	addrs := c.Addrs()
 	do("doctor", "-n", strings.Join([]string{addrs[0], twin.Addr(), addrs[2]}, ",")).
 		says(t, no, "problem", "twins", twin.Addr()+": not fit to be a node: it is the same server as "+addrs[0])
-	do("doctor", "-n", addrs[0]).says(t, no, "problem", "list", addrs[0]+": in use with a list of 3 nodes")
+	do("doctor", "-n", addrs[0]).says(t, no, "problem", "list", addrs[0]+": in a list of 3 nodes, this one has 1")
 	raw(t, c, "CONFIG", "SET", "maxmemory", "100mb", "maxmemory-policy", "allkeys-lru")
 	do("doctor").says(t, no, "problem", "eviction", addrs[1]+": maxmemory-policy is allkeys-lru")
 

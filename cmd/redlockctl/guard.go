@@ -21,10 +21,10 @@ func (p *program) guardCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use: "guard", Short: "Show each node's restart guard, or reset a wrong one", Args: cobra.NoArgs,
 		Long: "Guard shows for each node when its guard started, until when the node grants nothing because of it, the\n" +
-			"longest lease that the node has learned of, and how many nodes are in the list.\n\n" +
+			"longest lease that the node has learned of, and the label of its list of nodes.\n\n" +
 			"With --reset --node HOST:PORT --yes it deletes the guard of that one node, to recover from a forged or mistyped\n" +
 			"longest lease. The next call for a lock starts a new guard, for the longest TTL of its caller. There is a risk:\n" +
-			"the node forgets the longest lease and the length of the list. If it has lost a lease that is longer than the new\n" +
+			"the node forgets the longest lease, and joins its list of nodes again. If it has lost a lease that is longer than the new\n" +
 			"guard, it may grant the lock again while the first holder still has it. So reset one node at a time. Between\n" +
 			"two resets, wait for the longest TTL of all services under the prefix.",
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -88,7 +88,7 @@ type guardState struct {
 	Until   *time.Time    `json:"until,omitempty"`
 	Left    *ops.Duration `json:"guard_ms,omitempty"` // for how long it grants nothing
 	Longest *ops.Duration `json:"longest_lease_ms,omitempty"`
-	Nodes   int           `json:"nodes,omitempty"`
+	Label   string        `json:"label,omitempty"`
 	Used    *time.Time    `json:"list_used,omitempty"`
 	Err     string        `json:"error,omitempty"`
 }
@@ -144,10 +144,10 @@ func askGuard(ctx context.Context, node *redis.Client, addr, hash string) (guard
 	}
 	left, longest := ops.Duration(max(s.Until.Sub(now), 0)), ops.Duration(s.Longest)
 	row := []string{
-		addr, at(s.Since), at(s.Until), short(time.Duration(left)), short(s.Longest), fmt.Sprint(s.Nodes), at(s.Used),
+		addr, at(s.Since), at(s.Until), short(time.Duration(left)), short(s.Longest), s.Label, at(s.Used),
 	}
 	return guardState{
-		addr, ops.When(s.Since), ops.When(s.Until), &left, &longest, s.Nodes, ops.When(s.Used), "",
+		addr, ops.When(s.Since), ops.When(s.Until), &left, &longest, s.Label, ops.When(s.Used), "",
 	}, row, nil
 }
 

@@ -25,7 +25,7 @@ type guardJSON struct {
 	Since   time.Time
 	Left    float64 `json:"guard_ms"`
 	Longest float64 `json:"longest_lease_ms"`
-	Nodes   int
+	Label   string
 	Error   string
 }
 

@@ -59,10 +59,11 @@ func TestJobs_FitTheTerminal(t *testing.T) {
 		if code := execute(t.Context(), args, streams{strings.NewReader(""), end, io.Discard}); code != 0 {
 			t.Fatalf("it exited with %d", code)
 		}
-		text := make([]byte, 1<<14)
-		n, err := screen.Read(text)
-		want.NoError(t, err)
-		lines := strings.Split(strings.TrimSpace(string(text[:n])), "\r\n")
+		// A read gives what has arrived, perhaps one line of several; all of it is there once the end is closed.
+		want.NoError(t, end.Close())
+		text, err := io.ReadAll(screen)
+		want.Err(t, err, syscall.EIO)
+		lines := strings.Split(strings.TrimSpace(string(text)), "\r\n")
 		if len(lines) != 4 || !strings.HasPrefix(lines[1], "a job with a name xxx") || !strings.Contains(lines[1], "no paper") {
 			t.Errorf("%d columns: %q", columns, lines)
 		}

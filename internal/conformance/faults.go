@@ -44,7 +44,7 @@ const moment = 5 * time.Millisecond
 func sparing(fault func(l Links, nodes ...int)) func(*testing.T, *World) {
 	return func(t *testing.T, w *World) {
 		p := w.Process(t)
-		p.warm(t)
+		release(t, w.takeAll(t, p, "list")) // before its first request a process asks all nodes for the list
 		fault(p, w.minority()...)
 		for i := range 5 {
 			name := fmt.Sprint(i)

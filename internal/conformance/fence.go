@@ -61,5 +61,6 @@ func tokens(t *testing.T, w *World) {
 				t.Fatal(err)
 			}
 		}
+		w.joined(t, processes...) // who hears all nodes has the lost ones replaced
 	}
 }

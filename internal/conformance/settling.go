@@ -107,7 +107,9 @@ func (w *World) play(t *testing.T, p *Process, mix []int) {
 	need := len(w.majority())
 	var lease *redlock.Lease
 	var err error
-	w.Takes(t, name, NodeTimeout, func() { lease, err = p.TryAcquire(t.Context(), name) })
+	w.Takes(t, name, 2*NodeTimeout, func() { // its first request, before which it asks all nodes for the list
+		lease, err = p.TryAcquire(t.Context(), name)
+	})
 	switch {
 	case of[free]+of[flushed] >= need:
 		if err != nil {

@@ -2,6 +2,7 @@ package conformance
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"testing"
 	"time"
@@ -129,6 +130,23 @@ func (w *World) age(t *testing.T, maxTTL time.Duration) {
 	for i := range w.Size() {
 		w.records().Age(t, w.Raw(i))
 	}
+}
+
+// joined waits until all nodes are in one list, which processes have that hear all of them.
+func (w *World) joined(t *testing.T, processes ...*Process) {
+	t.Helper()
+	w.Await(t, "list of all nodes", awaitLimit, func() bool {
+		for _, p := range processes {
+			_, err := p.TryAcquire(t.Context(), "list")
+			if err != nil && !errors.Is(err, redlock.ErrGuarded) && !errors.Is(err, redlock.ErrHeld) {
+				return false
+			}
+		}
+		nodes := processes[0].Locker.Nodes(t.Context())
+		return !slices.ContainsFunc(nodes, func(n redlock.NodeStatus) bool {
+			return n.List != nodes[0].List || n.List.State != redlock.ListJoined
+		})
+	})
 }
 
 // Await waits until there returns true, and fails the test if that takes longer than within.

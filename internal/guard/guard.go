@@ -4,8 +4,13 @@ package guard
 
 import (
 	_ "embed" // the scripts
+	"errors"
 	"strings"
 )
+
+// ErrNoIdentity says that a server hides its identity.
+var ErrNoIdentity = errors.New("scripts may not call INFO, so a restart of the server could not be detected: permit it " +
+	"(ACL +info), or accept such nodes with WithUnseenRestarts")
 
 var (
 	//go:embed guard.lua

@@ -15,11 +15,11 @@ type State struct {
 	Since   time.Time     // when the guard started, by the server's clock
 	Until   time.Time     // when the server may grant again
 	Longest time.Duration // the longest lease known
-	Nodes   int           // number of nodes in the list
+	Label   string        // of the list that the server serves; all - if it serves none now
 	Used    time.Time     // when that list was last used
 }
 
-var layout = regexp.MustCompile(`^2 .{40} (\d{16}) (\d{16}) (\d{12}) (\d{3}) (\d{13})$`)
+var layout = regexp.MustCompile(`^3 .{40} (\d{16}) (\d{16}) (\d{12}) ([0-9a-f]{16}|-{16}) (\d{13})$`)
 
 // Parse parses the guard's field.
 func Parse(text string) (State, error) {
@@ -27,12 +27,12 @@ func Parse(text string) (State, error) {
 	if found == nil {
 		return State{}, fmt.Errorf("this version did not write the guard %.20q", text)
 	}
-	var numbers [5]int64
-	for i, digits := range found[1:] {
-		numbers[i], _ = strconv.ParseInt(digits, 10, 64) // 16 digits always fit
+	number := func(i int) int64 {
+		n, _ := strconv.ParseInt(found[i], 10, 64) // 16 digits always fit
+		return n
 	}
 	return State{
-		time.UnixMicro(numbers[0]), time.UnixMicro(numbers[1]), time.Duration(numbers[2]) * time.Millisecond, int(numbers[3]),
-		time.UnixMilli(numbers[4]),
+		time.UnixMicro(number(1)), time.UnixMicro(number(2)), time.Duration(number(3)) * time.Millisecond, found[4],
+		time.UnixMilli(number(5)),
 	}, nil
 }

@@ -11,17 +11,17 @@ import (
 
 func TestParse_ReadsWhatTheScriptWrites(t *testing.T) {
 	id := strings.Repeat("a", 40)
-	got, err := guard.Parse("2 " + id + " 1700000000000001 1700000010000002 000000010000 003 1700000020003")
+	got, err := guard.Parse("3 " + id + " 1700000000000001 1700000010000002 000000010000 0123456789abcdef 1700000020003")
 	want := guard.State{
-		Since: time.UnixMicro(1700000000000001), Until: time.UnixMicro(1700000010000002), Longest: 10 * time.Second, Nodes: 3,
+		Since: time.UnixMicro(1700000000000001), Until: time.UnixMicro(1700000010000002), Longest: 10 * time.Second, Label: "0123456789abcdef",
 		Used: time.UnixMilli(1700000020003),
 	}
 	if err != nil || got != want {
 		t.Errorf("%+v, %v", got, err)
 	}
 	for _, text := range []string{
-		"", "mine", "3 " + id, "2 " + id + " 1700000000000001 1700000010000002 000000010000 003 170000002000x",
-		"2 " + id + " 1700000000000001 1700000010000002 000000010000 003 1700000020003 ",
+		"", "mine", "3 " + id, "3 " + id + " 1700000000000001 1700000010000002 000000010000 0123456789abcdef 170000002000x",
+		"3 " + id + " 1700000000000001 1700000010000002 000000010000 0123456789abcdef 1700000020003 ",
 	} {
 		if got, err := guard.Parse(text); err == nil || got != (guard.State{}) {
 			t.Errorf("%q is taken for %+v", text, got)
@@ -32,8 +32,8 @@ func TestParse_ReadsWhatTheScriptWrites(t *testing.T) {
 // Parse handles any text that a node has as its guard.
 func FuzzParse(f *testing.F) {
 	id := strings.Repeat("a", 40)
-	f.Add("2 " + id + " 1700000000000001 1700000010000002 000000010000 003 1700000020003")
-	f.Add("2 " + id + " 9999999999999999 9999999999999999 999999999999 999 9999999999999")
+	f.Add("3 " + id + " 1700000000000001 1700000010000002 000000010000 0123456789abcdef 1700000020003")
+	f.Add("3 " + id + " 9999999999999999 9999999999999999 999999999999 ---------------- 9999999999999")
 	f.Fuzz(func(t *testing.T, text string) {
 		state, err := guard.Parse(text)
 		if err != nil {
@@ -42,7 +42,7 @@ func FuzzParse(f *testing.F) {
 			}
 			return
 		}
-		if _, err := json.Marshal(state); err != nil || state.Longest < 0 || state.Nodes < 0 {
+		if _, err := json.Marshal(state); err != nil || state.Longest < 0 {
 			t.Errorf("%q is %+v, %v", text, state, err)
 		}
 	})

@@ -40,7 +40,11 @@ func ElectionLock(election string) string { return "election:" + election }
 type Parts struct {
 	Quorum *quorum.Quorum // the connection to the nodes
 	Clock  *clock.Clock   // of the leases
-	List   string         // longest lease and number of nodes, for scripts that check the guard; empty without a guard
+	// List returns the longest lease and the label of the list of nodes, for scripts that check the guard; empty without a guard. It
+	// may have to ask the nodes first. No node serves the label that it returns if there is no list.
+	List func(ctx context.Context) string
+	// JoinNodes has all nodes that answer serve the list of this Locker's nodes, and returns why a node does not.
+	JoinNodes func(ctx context.Context) []error
 
 	// Listen returns a channel that receives a value whenever a message was published on channel, or may have been missed,
 	// for example before the subscription was confirmed. It does so until stop is called.

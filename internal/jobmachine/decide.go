@@ -21,9 +21,12 @@ type backlog struct {
 
 func (d *draft) newBacklog(now time.Time) *backlog {
 	j := d.m.job
-	b := &backlog{now: now, newest: j.NewestDue(d.state.Mark, now), oldest: map[bool]time.Time{}}
+	b := &backlog{now: now, newest: j.NewestDue(d.state.Mark, now)}
 	b.toRun = b.newest
-	if j.Overlap == Skip && !j.CatchUp.All {
+	switch {
+	case j.CatchUp.All:
+		b.oldest = make(map[bool]time.Time)
+	case j.Overlap == Skip:
 		b.toRun = d.newestToRun(b.newest)
 	}
 	return b
@@ -31,7 +34,7 @@ func (d *draft) newBacklog(now time.Time) *backlog {
 
 // ticks decides on the ticks that have come, the oldest first. Ticks before one that runs are missed or skipped.
 func (d *draft) ticks() {
-	if isPaused(&d.state) {
+	if isPaused(d.state) {
 		for _, p := range []jobstore.Setting{d.state.Pause, d.state.All} {
 			if p.On {
 				d.wakeAt(p.Until)

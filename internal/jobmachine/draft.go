@@ -31,7 +31,7 @@ type draft struct {
 	m   *Machine // read-only
 	due Due
 
-	state    jobstore.State
+	state    *jobstore.State
 	changed  bool
 	opens    bool      // it opens a tick, so a pause refuses it
 	opened   time.Time // the newest tick that it opens
@@ -52,10 +52,10 @@ type draft struct {
 }
 
 func newDraft(m *Machine, due Due) *draft {
-	d := &draft{m: m, due: due, state: m.stored.State, runs: m.runs}
-	d.state.Waits = ""
-	d.state.Open = slices.Clone(m.stored.State.Open)
-	return d
+	state := *m.stored.State
+	state.Waits = ""
+	state.Open = slices.Clone(state.Open)
+	return &draft{m: m, due: due, state: &state, runs: m.runs}
 }
 
 // make puts everything that is due into the draft.
@@ -133,7 +133,7 @@ func (d *draft) endPauses() {
 			d.skipTo(p.Until.Add(-time.Millisecond))
 			p.On, d.changed = false, true
 			if p == &d.state.Pause {
-				end := jobstore.Setting{Mark: jobstore.Mark{Version: p.Until.UnixMicro(), ID: p.ID}}
+				end := jobstore.Setting{Mark: p.Mark, Made: p.Until}
 				d.applied = append(d.applied, jobstore.Request{Verb: jobstore.ToPause, Setting: end})
 			}
 		}
@@ -147,8 +147,8 @@ func (d *draft) ends() {
 		d.changed = true
 		at := slices.IndexFunc(d.state.Open, func(o jobstore.Open) bool { return o.ID == r.ID })
 		if at < 0 {
-			if last := d.m.stored.State.Last; last.ID == r.ID { // a write that seemed to fail has stored it
-				d.report = append(d.report, last)
+			if last := d.m.stored.State.Last; last != nil && last.ID == r.ID { // a write that seemed to fail has stored it
+				d.report = append(d.report, *last)
 			}
 			continue
 		}
@@ -185,12 +185,12 @@ func (d *draft) end(r jobstore.Record) {
 	d.row(r)
 	switch r.State {
 	case jobstore.StateOK:
-		d.state.Last, d.state.LastOK, d.state.Failures = newer(d.state.Last, r), newer(d.state.LastOK, r), 0
+		d.state.Last, d.state.LastOK, d.state.Failures = newer(d.state.Last, &r), newer(d.state.LastOK, &r), 0
 	case jobstore.StateFailed, jobstore.StateLost:
-		d.state.Last = newer(d.state.Last, r)
+		d.state.Last = newer(d.state.Last, &r)
 		d.state.Failures++
 	case jobstore.StateCanceled:
-		d.state.Last = newer(d.state.Last, r)
+		d.state.Last = newer(d.state.Last, &r)
 	case jobstore.StateMissed:
 		if !r.Slot.Manual {
 			d.state.Missed++
@@ -210,7 +210,8 @@ func (d *draft) row(r jobstore.Record) {
 	switch {
 	case r.State == jobstore.StateInterrupted: // its run goes on
 	case r.Slot.Manual && !r.Slot.Again:
-		d.state.ByHand = newer(d.state.ByHand, r)
+		byHand := r // a copy, so that the other rows take no space
+		d.state.ByHand = newer(d.state.ByHand, &byHand)
 	default:
 		d.endRerun(r)
 	}
@@ -221,7 +222,7 @@ func (d *draft) row(r jobstore.Record) {
 func (d *draft) skip(r jobstore.Record, first time.Time) {
 	d.report = append(d.report, r)
 	before := d.state.Skipped
-	if before.State != "" && before.Err == r.Err && d.m.job.Schedule.Next(before.Slot.At).Equal(first) {
+	if before != nil && before.Err == r.Err && d.m.job.Schedule.Next(before.Slot.At).Equal(first) {
 		r.Ticks, r.From = max(before.Ticks, 1)+max(r.Ticks, 1), before.From
 		if before.Ticks == 0 {
 			r.From = before.Slot.At
@@ -229,20 +230,20 @@ func (d *draft) skip(r jobstore.Record, first time.Time) {
 	} else {
 		d.keepSkipped()
 	}
-	d.state.Skipped = r
+	d.state.Skipped = &r
 }
 
 // keepSkipped adds a row of the skipped ticks in the state to the history, because another row or run follows.
 func (d *draft) keepSkipped() {
-	if d.state.Skipped.State != "" {
-		d.records = append(d.records, d.state.Skipped)
-		d.state.Skipped = jobstore.Record{}
+	if d.state.Skipped != nil {
+		d.records = append(d.records, *d.state.Skipped)
+		d.state.Skipped = nil
 	}
 }
 
-// newer returns the record of the run that began later.
-func newer(a, b jobstore.Record) jobstore.Record {
-	if a.State != "" && a.Start.After(b.Start) {
+// newer returns the record of the run that began later. The first may be nil.
+func newer(a, b *jobstore.Record) *jobstore.Record {
+	if a != nil && a.Start.After(b.Start) {
 		return a
 	}
 	return b

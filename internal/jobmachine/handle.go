@@ -10,31 +10,34 @@ import (
 func (e Prepared) apply(m Machine) (Machine, Effects) {
 	isFirst := m.prepared.IsZero()
 	m.isNew = isFirst && !e.Basis.Known
+	state := *m.stored.State
 	switch {
 	case m.isNew: // its ticks begin now
-		m.stored.State = jobstore.State{Since: e.Now, Plan: m.job.Plan, Mark: later(e.Now, e.Basis.Floor),
+		state = jobstore.State{Since: e.Now, Plan: m.job.Plan, Mark: later(e.Now, e.Basis.Floor),
 			Gaps: []jobstore.Range{{After: later(e.Basis.Deleted, earlier(e.Basis.Floor, e.Wall)), UpTo: e.Now}}}
 	case isFirst || e.Basis.Known && e.Basis.At.IsAfter(m.stored.At): // otherwise nobody has written after this leader
-		m.stored = e.Basis.Written
+		m.stored.At, state = e.Basis.At, e.Basis.State
 	}
 	if e.Basis.Lost {
-		m.stored.State.Lost = e.Now
+		state.Lost = e.Now
 	}
+	state.Open = slices.Clone(state.Open)
+	m.stored.State = &state // no other machine has it yet, so it may be changed below
 	m.phase, m.draft = idle, nil
 	m.floor = e.Basis.Floor
 	if isFirst { // when prepared again, this leader has led meanwhile
 		m.absence, m.prepared = e.Absence, e.Now
 	}
-	if m.stored.State.Plan == e.Basis.State.Plan { // otherwise the leader goes on from its own state
+	if state.Plan == e.Basis.State.Plan { // otherwise the leader goes on from its own state
 		m.before = e.Before
 	}
-	m.requests = slices.DeleteFunc(slices.Clone(m.requests), m.stored.State.Has)
+	m.requests = slices.DeleteFunc(slices.Clone(m.requests), state.Has)
 	// A mark may be ahead as far as a floor is, and the clock of this leader may be behind that of the leader before.
-	if e.Basis.SetBack > 0 || m.stored.State.Mark.Sub(e.Now) > 2*jobstore.Ahead {
+	if e.Basis.SetBack > 0 || state.Mark.Sub(e.Now) > 2*jobstore.Ahead {
 		m = m.setBack(e.Now, e.Unnoticed)
 	}
 	for i, r := range m.requests {
-		m.requests[i] = m.stored.State.Present(r, e.Now)
+		m.requests[i].Setting = r.Present(e.Now)
 	}
 	for _, r := range e.Ended {
 		if slices.ContainsFunc(m.stored.State.Open, func(o jobstore.Open) bool { return o.ID == r.ID }) {
@@ -52,11 +55,10 @@ func (e Prepared) apply(m Machine) (Machine, Effects) {
 // if it was canceled when its process was gone, or if the nodes have lost it, unless this leader has started it.
 func (m Machine) withEarlierRuns(isFirst bool, now time.Time) Machine {
 	last := m.stored.State.Last
-	isLost := last.State == jobstore.StateLost || last.State == jobstore.StateCanceled
+	isLost := last != nil && (last.State == jobstore.StateLost || last.State == jobstore.StateCanceled)
 	mayGoOn := isFirst && (isLost || !m.floor.IsZero() && !m.isNew)
 	waits := m.job.Overlap == Queue || m.job.Overlap == Replace
 	m.spans = slices.Clone(m.spans)
-	m.stored.State.Open = slices.Clone(m.stored.State.Open)
 	for i, o := range m.stored.State.Open {
 		if m.isOurs(o.ID) || m.isUnstarted(o) {
 			continue
@@ -76,7 +78,7 @@ func (m Machine) withEarlierRuns(isFirst bool, now time.Time) Machine {
 			m.spans = append(m.spans, span{id: o.ID, start: o.Start, end: now})
 		}
 	}
-	if last.State != "" && last.End.After(m.stored.State.Mark) && (waits || !isLost) {
+	if last != nil && last.End.After(m.stored.State.Mark) && (waits || !isLost) {
 		m.spans = append(m.spans, span{id: last.ID, start: last.Start, end: last.End})
 	}
 	if mayGoOn && !m.mayGoOn() {
@@ -116,7 +118,7 @@ func (e Stored) apply(m Machine) (Machine, Effects) {
 		return m, Effects{}
 	}
 	m.phase, m.draft = idle, nil
-	m.stored = jobstore.Written{At: e.At, State: d.state}
+	m.stored = stored{e.At, d.state}
 	m.behind, m.failures = false, 0
 	m.failedSince, m.notBefore = time.Time{}, time.Time{}
 	m.floor = time.Time{}
@@ -161,10 +163,9 @@ func (e Failed) apply(m Machine) (Machine, Effects) {
 
 func (e Asked) apply(m Machine) (Machine, Effects) {
 	r := e.Request
-	if m.phase != unprepared { // otherwise Prepared does so
-		if r = m.stored.State.Present(r, e.Now); m.stored.State.Has(r) {
-			return m, Effects{}
-		}
+	r.Setting = r.Present(e.Now)
+	if m.phase != unprepared && m.stored.State.Has(r) { // otherwise Prepared finds out
+		return m, Effects{}
 	}
 	for i, other := range m.requests {
 		switch {

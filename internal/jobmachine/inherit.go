@@ -19,7 +19,7 @@ func (d *draft) inherit() {
 			d.goOn(o)
 		case !o.Canceled.IsZero(), !unstarted && !d.m.job.AtLeastOnce:
 			d.loseOne(o)
-		case isPaused(&d.state) && !o.Slot.Manual: // it waits for the end of the pause
+		case isPaused(d.state) && !o.Slot.Manual: // it waits for the end of the pause
 		case !d.m.job.AtLeastOnce && d.isTooOld(o.Slot):
 			d.close(o.ID)
 			d.end(o.Record(jobstore.StateMissed, reasonLate, d.due.Now))
@@ -73,7 +73,7 @@ func (d *draft) await(o jobstore.Open, until time.Time) {
 func (d *draft) goOn(o jobstore.Open) {
 	start := Start{At: o.NotBefore}
 	switch {
-	case o.Deaths > 0 && isPaused(&d.state) && !o.Slot.Manual: // it waits for the end of the pause
+	case o.Deaths > 0 && isPaused(d.state) && !o.Slot.Manual: // it waits for the end of the pause
 		return
 	case o.NotBefore.After(d.due.Now.Add(early)):
 		d.wakeAt(o.NotBefore.Add(-early))

@@ -15,8 +15,8 @@ type Machine struct {
 	phase  phase
 	mode   mode
 
-	stored jobstore.Written // stored by a majority, or chosen from the nodes' promises
-	draft  *draft           // the write under way, which does not change any more; nil: none
+	stored stored // by a majority, or chosen from the nodes' promises
+	draft  *draft // the write under way, which does not change any more; nil: none
 
 	requests   []jobstore.Request // that the leader has learned of and no stored state has: one for each verb, or rerun of a tick
 	floor      time.Time          // no tick up to here may be opened; zero: no floor
@@ -39,6 +39,13 @@ type Machine struct {
 	lazy   bool      // there is something to write that no tick waits for
 	behind bool      // the state must be written although it has not changed
 	blocks bool      // something waits for a run to return
+}
+
+// stored is a state and its position. The state is never changed, so that machines share it: it is large, and there is a machine for
+// each event.
+type stored struct {
+	At    jobstore.At
+	State *jobstore.State
 }
 
 // phase says whether the job is prepared, and whether a write is under way.
@@ -80,10 +87,15 @@ func (s span) covers(t time.Time) bool {
 
 // New returns the machine of a job whose state is not known yet. leader is the ID of the leader, which no other one has, nor the
 // same process in another term.
-func New(j *Job, leader string) Machine { return Machine{job: j, leader: leader} }
+func New(j *Job, leader string) Machine {
+	return Machine{job: j, leader: leader, stored: stored{State: &unknown}}
+}
+
+// unknown is the state of all jobs that have not been read.
+var unknown jobstore.State
 
 // State returns the stored state.
-func (m *Machine) State() jobstore.State { return m.stored.State }
+func (m *Machine) State() jobstore.State { return *m.stored.State }
 
 // At returns the position of the stored state in the order of writes. It is zero if there is none.
 func (m *Machine) At() jobstore.At { return m.stored.At }
@@ -108,7 +120,7 @@ func (m *Machine) IsAtRest() bool {
 // IsOverdue reports whether a tick that had to begin by an instant is neither opened nor recorded, and nothing explains it: the job
 // is not paused nor about to be, and no run or node is waited for.
 func (m *Machine) IsOverdue(by time.Time) bool {
-	s := &m.stored.State
+	s := m.stored.State
 	if m.phase == unprepared || m.mode != serving || m.failures > 0 || len(m.requests) > 0 || isPaused(s) || s.Waits != "" {
 		return false
 	}
@@ -171,7 +183,7 @@ func (m *Machine) undecided(now time.Time) []span {
 		return nil
 	}
 	after := m.stored.State.Mark
-	if isPaused(&m.stored.State) { // ticks that come during the pause do not run
+	if isPaused(m.stored.State) { // ticks that come during the pause do not run
 		after = later(after, now.Add(-maxUnlearned))
 	}
 	tick := m.job.Schedule.Next(after) // the first undecided tick

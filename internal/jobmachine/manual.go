@@ -84,7 +84,7 @@ func (d *draft) firstOf(slot jobstore.Slot) int {
 	switch last := d.state.Last; {
 	case !slot.Again:
 		return 1
-	case last.Slot.At.Equal(slot.At):
+	case last != nil && last.Slot.At.Equal(slot.At):
 		return max(2, last.Attempt+1)
 	}
 	return 2
@@ -125,7 +125,7 @@ const maxErrors = 20
 // dropReruns drops requests that were applied, and whose runs have ended, so long ago that nobody waits for them.
 func (d *draft) dropReruns() {
 	d.state.Reruns = slices.DeleteFunc(slices.Clone(d.state.Reruns), func(r jobstore.Rerun) bool {
-		return d.due.Now.Sub(later(r.At(), r.Outcome.End)) > 2*expires && !d.isOpen(r.Tick)
+		return d.due.Now.Sub(r.Outcome.End) > 2*expires && !d.isOpen(r.Tick)
 	})
 	for i := range len(d.state.Reruns) - maxErrors {
 		d.state.Reruns[i].Outcome.Err = ""

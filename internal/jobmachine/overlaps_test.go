@@ -30,7 +30,7 @@ func TestNext_SkipIsByTheInstantOfTheTick(t *testing.T) {
 
 	// The end of the previous leader's run is known.
 	state := stateOf(j, 60)
-	state.Last = jobstore.Record{Slot: tick(60), ID: "x", State: jobstore.StateOK, Start: sec(60), End: sec(130)}
+	state.Last = &jobstore.Record{Slot: tick(60), ID: "x", State: jobstore.StateOK, Start: sec(60), End: sec(130)}
 	lead(t, j, 190, state).work().want("run 180s late; skipped 120s: " + jobmachine.ReasonOverlap)
 	state.Last.State = jobstore.StateLost // the end of a lost run is not known
 	lead(t, j, 150, state).work().want("run 120s late")
@@ -53,7 +53,7 @@ func TestNext_SkippedTicksInARowAreOneRow(t *testing.T) {
 	r.at(320).wants(jobstore.ToPause, setting(320, true)).work()
 	r.at(400).wants(jobstore.ToPause, setting(400, false))
 	write(420, 1, 420, 420, 0)
-	if w := r.at(430).returns().due(); len(w.Ended) != 2 || w.Ended[0].Slot != tick(420) || w.State.Skipped.State != "" {
+	if w := r.at(430).returns().due(); len(w.Ended) != 2 || w.Ended[0].Slot != tick(420) || w.State.Skipped != nil {
 		t.Errorf("after the run: rows %+v, and skipped are %+v", w.Ended, w.State.Skipped)
 	}
 }
@@ -196,7 +196,7 @@ func TestNext_TicksWaitForARunOfAnEarlierLeader(t *testing.T) {
 			j := withOverlap(test.overlap)
 			j.CatchUp.Window = time.Duration(test.window) * time.Second
 			state := stateOf(j, 0)
-			state.Last = jobstore.Record{Slot: tick(0), ID: "x", Attempt: 1, State: jobstore.StateLost, Start: sec(0), End: sec(20)}
+			state.Last = &jobstore.Record{Slot: tick(0), ID: "x", Attempt: 1, State: jobstore.StateLost, Start: sec(0), End: sec(20)}
 			r := lead(t, j, 50, state)
 			r.unknown = true
 			r.work().want("")

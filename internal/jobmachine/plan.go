@@ -82,7 +82,7 @@ func (d *draft) dropKept(reason string, which func(tick time.Time) bool) {
 // that is only the newest.
 func (d *draft) shared() (all []time.Time) {
 	j, old, now := d.m.job, d.m.before, d.due.Now
-	if old == nil || isPaused(&d.state) {
+	if old == nil || isPaused(d.state) {
 		return nil
 	}
 	after := later(later(d.state.Mark, d.m.floor), now.Add(-j.CatchUp.Window-j.Jitter))
@@ -129,7 +129,7 @@ func (d *draft) unsettled(by time.Time) ticks {
 	if d.state.Plan != d.m.job.Plan {
 		schedule = d.m.before
 	}
-	if schedule == nil || isPaused(&d.state) { // nil: the plan cannot be parsed
+	if schedule == nil || isPaused(d.state) { // nil: the plan cannot be parsed
 		return ticks{}
 	}
 	stored := Job{Schedule: schedule}

@@ -116,7 +116,7 @@ func TestNext_ARunThatWasOnlyOpenedIsStarted(t *testing.T) {
 			j := minutely()
 			j.CatchUp.Window = test.catchUp
 			r := lead(t, j, 0, stateOf(j, 0)).work().at(60)
-			kept := jobstore.Written{At: jobstore.At{Ballot: "b", Seq: 99}, State: r.due().State}
+			kept := jobstore.Written{At: jobstore.At{Ballot: "b", Seq: 99}, State: *r.due().State}
 			r.failed()
 			r.at(test.again).send(jobmachine.Prepared{Now: r.now, Basis: jobstore.Basis{Known: true, Written: kept, Floor: sec(62)}})
 			r.work().want(test.want)
@@ -152,10 +152,10 @@ func TestNext_AnEndThatOnlyAFailedWriteHasStoredIsReported(t *testing.T) {
 	kept := r.at(65).returns().due().State
 	r.failed()
 	r.send(jobmachine.Prepared{Now: r.now, Basis: jobstore.Basis{Known: true, Written: jobstore.Written{
-		At: jobstore.At{Ballot: "b", Seq: 99}, State: kept,
+		At: jobstore.At{Ballot: "b", Seq: 99}, State: *kept,
 	}}})
 	r.work().want("ok 60s")
-	if !r.m.IsAtRest() || r.m.State().LastOK.Slot != tick(60) {
+	if last := r.m.State().LastOK; !r.m.IsAtRest() || last == nil || last.Slot != tick(60) {
 		t.Errorf("state %+v", r.m.State())
 	}
 	if r.work(); len(r.reported) > 0 {

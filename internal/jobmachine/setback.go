@@ -16,7 +16,7 @@ func (m Machine) setBack(now time.Time, unnoticed time.Duration) Machine {
 	if m.floor.Sub(now) > jobstore.Ahead {
 		m.stored.State.Mark, m.floor = later(m.stored.State.Mark, m.floor), now
 	}
-	m.stored.State = stateSetBack(m.stored.State, now, unnoticed)
+	moveBack(m.stored.State, now, unnoticed)
 	m.prepared, m.failedSince = earlier(m.prepared, now), earlier(m.failedSince, now)
 	m.runs, m.ended, m.spans = slices.Clone(m.runs), slices.Clone(m.ended), slices.Clone(m.spans)
 	for i := range m.runs {
@@ -31,8 +31,8 @@ func (m Machine) setBack(now time.Time, unnoticed time.Duration) Machine {
 	return m
 }
 
-// stateSetBack returns a state without times in the future. Opened ticks keep their names.
-func stateSetBack(s jobstore.State, now time.Time, unnoticed time.Duration) jobstore.State {
+// moveBack moves the times of a state that are in the future. Opened ticks keep their names.
+func moveBack(s *jobstore.State, now time.Time, unnoticed time.Duration) {
 	if s.Mark.After(now) {
 		ran, mark := jobstore.Range{After: now, UpTo: s.Mark}, now
 		gaps := s.Gaps
@@ -47,28 +47,22 @@ func stateSetBack(s jobstore.State, now time.Time, unnoticed time.Duration) jobs
 	s.Gaps = nil
 	s.Since, s.Lost = earlier(s.Since, now), earlier(s.Lost, now)
 	s.Kept = slices.DeleteFunc(slices.Clone(s.Kept), func(t time.Time) bool { return t.After(now) }) // they are in Ran
-	s.Reruns = slices.Clone(s.Reruns)
-	marks := []*jobstore.Mark{&s.Pause.Mark, &s.All.Mark, &s.Manual, &s.Canceled}
-	for i := range s.Reruns {
-		marks = append(marks, &s.Reruns[i].Mark)
-	}
-	for _, m := range marks { // otherwise requests by the present clocks would not be newer
-		m.Version = min(m.Version, now.UnixMicro())
-	}
+	s.Pause, s.All = s.Pause.Present(now), s.All.Present(now)
 	if s.NotRun.Tick.After(now) {
 		s.NotRun = jobstore.NotRun{}
 	}
-	for _, r := range []*jobstore.Record{&s.Skipped, &s.Last, &s.LastOK, &s.ByHand} {
-		if ahead := r.End.Sub(now); ahead > 0 {
-			r.Start, r.End = r.Start.Add(-ahead), now
+	for _, r := range []**jobstore.Record{&s.Skipped, &s.Last, &s.LastOK, &s.ByHand} {
+		if *r == nil || !(*r).End.After(now) {
+			continue
 		}
+		moved := **r
+		moved.Start, moved.End = moved.Start.Add(now.Sub(moved.End)), now
+		*r = &moved
 	}
-	s.Open = slices.Clone(s.Open)
 	for i := range s.Open {
 		o := &s.Open[i]
 		o.Start, o.Began, o.NotBefore = earlier(o.Start, now), earlier(o.Began, now), earlier(o.NotBefore, now)
 	}
-	return s
 }
 
 // ranBefore settles ticks of State.Ran that have come again, and those before them that are not settled yet.

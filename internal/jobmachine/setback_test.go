@@ -231,7 +231,7 @@ func TestNext_RunsOfBeforeASetBack(t *testing.T) {
 	open := jobstore.Open{Slot: tick(900), ID: "x", Attempt: 1, Tries: 1, Start: sec(900)}
 	state := stateOf(j, 900)
 	state.Open, state.Gaps = []jobstore.Open{open}, gaps(0, 840)
-	state.Last = jobstore.Record{Slot: tick(840), ID: "l", State: jobstore.StateOK, Start: sec(840), End: sec(850)}
+	state.Last = &jobstore.Record{Slot: tick(840), ID: "l", State: jobstore.StateOK, Start: sec(840), End: sec(850)}
 	r := lead(t, j, 630, state, withSetBack).work().want("run 900s attempt 2 late; interrupted 900s")
 	if s := r.started[0]; s.At.After(sec(631)) || s.Open.Slot != open.Slot {
 		t.Errorf("started %+v", s)
@@ -259,7 +259,7 @@ func TestNext_RunsOfBeforeASetBack(t *testing.T) {
 	r.at(720).work().want("run 720s")
 }
 
-// A request to end runs that was made before the set-back is not newer than one after it.
+// A request to end runs that was made after the set-back has a newer mark, and an earlier time.
 func TestNext_CancelAfterASetBack(t *testing.T) {
 	state := stateOf(minutely(), 900)
 	state.Gaps = gaps(0, 840)
@@ -269,8 +269,45 @@ func TestNext_CancelAfterASetBack(t *testing.T) {
 	r.returns().work()
 	r.at(630).send(jobmachine.Prepared{Now: r.now, Basis: jobstore.Basis{Known: true, Written: jobstore.Written{State: r.m.State()}, SetBack: time.Second}})
 	r.work().at(660).work().wantCanceled(first...)
-	r.wants(jobstore.ToCancel, setting(660, true))
+	again := setting(961, true)
+	again.Made = sec(660)
+	r.wants(jobstore.ToCancel, again)
 	if r.work(); len(first) != 1 || len(r.canceled) != 2 {
 		t.Errorf("canceled %v, and after the set-back %v", first, r.canceled)
+	}
+}
+
+// The mark of a request never changes, so one that came before another one is not applied after it. Ticks that come after the end of a
+// pause run, also if the pause began by the clocks of before.
+func TestNext_ThePauseEndsAfterASetBack(t *testing.T) {
+	for name, ends := range map[string]func(r *rig){
+		"before it, and the leader learns of that after it": func(r *rig) {
+			end := setting(800, false)
+			end.Since = sec(700)
+			r.wants(jobstore.ToPause, end)
+		},
+		"after it, and the leader has learned of the pause": func(r *rig) {
+			r.wants(jobstore.ToPause, setting(800, true))
+			end := setting(800.000001, false)
+			end.Made = sec(600)
+			r.wants(jobstore.ToPause, end)
+		},
+		"and the pause is still on a node": func(r *rig) {
+			r.wants(jobstore.ToPause, setting(800, false)).work()
+			r.send(jobmachine.Prepared{Now: r.now, Basis: jobstore.Basis{Known: true, SetBack: time.Second,
+				Written: jobstore.Written{At: jobstore.At{Seq: 99}, State: r.m.State()}}})
+			r.at(620).wants(jobstore.ToPause, setting(790, true))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			j := minutely()
+			r := lead(t, j, 610, stateOf(j, 600), withSetBack)
+			ends(r)
+			r.work()
+			if s := r.m.State(); s.Pause.On || s.Pause.At().After(r.now) {
+				t.Errorf("state %+v", s)
+			}
+			r.at(660).work().want("run 660s")
+		})
 	}
 }

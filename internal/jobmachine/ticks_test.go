@@ -86,7 +86,7 @@ func TestNext_OfVeryManyTicksTheNewestThousandRun(t *testing.T) {
 			j.CatchUp = jobmachine.CatchUp{All: true, Window: 2 * time.Hour}
 			state := stateOf(j, 0)
 			if overlap == jobmachine.Queue {
-				state.Last = jobstore.Record{ID: "x", State: jobstore.StateOK, Start: sec(0), End: sec(3600)}
+				state.Last = &jobstore.Record{ID: "x", State: jobstore.StateOK, Start: sec(0), End: sec(3600)}
 			}
 			r := lead(t, j, 3600, state).work()
 			if len(r.started) != 1 || r.started[0].Open.Slot != tick(2601) {

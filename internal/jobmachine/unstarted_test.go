@@ -18,7 +18,7 @@ func (r *rig) readsItsOwnWrite() *rig {
 	r.seq++
 	r.failed()
 	r.send(jobmachine.Unprepared{})
-	basis := known(write.State)
+	basis := known(*write.State)
 	basis.At = jobstore.At{Ballot: "b", Seq: r.seq}
 	r.send(jobmachine.Prepared{Now: r.now, Basis: basis, Absence: "nobody led"})
 	return r

@@ -92,7 +92,7 @@ func (w *walk) prepare(b jobstore.Basis) {
 			l.spans = append(l.spans, period{o.ID, o.Start, w.now, false})
 		}
 	}
-	if last := w.m.State().Last; last.State != "" {
+	if last := w.m.State().Last; last != nil {
 		l.spans = append(l.spans, period{last.ID, last.Start, last.End, last.State != jobstore.StateLost && last.State != jobstore.StateCanceled})
 	}
 }
@@ -159,14 +159,14 @@ func (w *walk) due() {
 		if l.behind && !d.Urgent {
 			w.fail("a state that nodes lack is not written")
 		}
-		w.judge(d, was, jobstore.Write{State: was})
+		w.judge(d, was, jobstore.Write{State: &was})
 		w.judgeCancels(effects.Replace, was, d)
 		w.judgeEnded(effects.Cancel)
 		w.judgeWake(d)
 		return
 	}
 	fresh := w.judge(d, was, *effects.Write)
-	w.judgeCancels(effects.Replace, effects.Write.State, d)
+	w.judgeCancels(effects.Replace, *effects.Write.State, d)
 	w.judgeEnded(effects.Cancel)
 	settles := func(r jobmachine.Returned) bool { // a write that seemed to fail has its end, which is now reported
 		o := find(was.Open, r.ID)
@@ -176,7 +176,7 @@ func (w *walk) due() {
 		w.fail("a write changes nothing")
 	}
 	if w.logs {
-		w.logf("(writes %s)", text(effects.Write.State))
+		w.logf("(writes %s)", text(*effects.Write.State))
 	}
 	for _, r := range effects.Write.Ended {
 		w.logf("(record %s of %s: %s, %d ticks from %s, %q)", r.ID, at(r.Slot.At), r.State, r.Ticks, at(r.From), r.Err)
@@ -226,7 +226,7 @@ func (w *walk) answer() {
 	effects := w.send(jobmachine.Stored{Now: w.now, At: p.at})
 	l.behind, l.floor, l.notBefore = false, time.Time{}, time.Time{}
 	w.store(p.written())
-	if !reflect.DeepEqual(w.m.State(), p.write.State) {
+	if !reflect.DeepEqual(w.m.State(), *p.write.State) {
 		w.fail("what was stored is not what the machine holds")
 	}
 	w.judgeStored(effects, p)

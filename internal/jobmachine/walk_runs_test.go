@@ -48,13 +48,13 @@ func (w *walk) judgeStored(effects jobmachine.Effects, p *writeUnderWay) {
 		w.fail("Stored has effects of Due: %+v", effects)
 	}
 	for _, r := range l.returned {
-		isLast := find(p.was.Open, r.ID) == nil && p.was.Last.ID == r.ID
-		if isLast && !slices.Contains(effects.Report, p.was.Last) {
+		isLast := find(p.was.Open, r.ID) == nil && p.was.Last != nil && p.was.Last.ID == r.ID
+		if isLast && !slices.Contains(effects.Report, *p.was.Last) {
 			w.fail("the end of %s is stored, but not reported", r.ID)
 		}
 	}
 	reported := slices.DeleteFunc(slices.Clone(effects.Report), func(r jobstore.Record) bool { // ends in writes that seemed to fail
-		return r == p.was.Last && w.hasReturned(r.ID) && !slices.Contains(p.write.Ended, r)
+		return p.was.Last != nil && r == *p.was.Last && w.hasReturned(r.ID) && !slices.Contains(p.write.Ended, r)
 	})
 	skips, _ := skipsOf(p.job, p.was, p.write)
 	if was, is := countSkips(skips), countSkips(reported); was != is {

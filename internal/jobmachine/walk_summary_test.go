@@ -1,6 +1,7 @@
 package jobmachine_test
 
 import (
+	"reflect"
 	"slices"
 	"time"
 
@@ -16,12 +17,12 @@ func (j *judgment) judgeLast() {
 		switch r.State {
 		case jobstore.StateOK:
 			want.Failures = 0
-			want.Last, want.LastOK = newest(want.Last, r), newest(want.LastOK, r)
+			want.Last, want.LastOK = newest(want.Last, &r), newest(want.LastOK, &r)
 		case jobstore.StateFailed, jobstore.StateLost:
 			want.Failures++
-			want.Last = newest(want.Last, r)
+			want.Last = newest(want.Last, &r)
 		case jobstore.StateCanceled:
-			want.Last = newest(want.Last, r)
+			want.Last = newest(want.Last, &r)
 		case jobstore.StateInterrupted:
 			if r.Err == jobmachine.ReasonGone {
 				want.Failures++
@@ -37,7 +38,7 @@ func (j *judgment) judgeLast() {
 			missed += max(r.Ticks, 1)
 		}
 	}
-	if j.is.Last != want.Last || j.is.LastOK != want.LastOK || j.is.Failures != want.Failures {
+	if !reflect.DeepEqual([]any{j.is.Last, j.is.LastOK, j.is.Failures}, []any{want.Last, want.LastOK, want.Failures}) {
 		j.fail("last %+v, last ok %+v, %d failures; want %+v, %+v, %d", j.is.Last, j.is.LastOK, j.is.Failures,
 			want.Last, want.LastOK, want.Failures)
 	}
@@ -64,9 +65,9 @@ func (j *judgment) judgeLast() {
 	}
 }
 
-// newest returns the record of the run that began later.
-func newest(a, b jobstore.Record) jobstore.Record {
-	if a.State != "" && a.Start.After(b.Start) {
+// newest returns the record of the run that began later. The first may be nil.
+func newest(a, b *jobstore.Record) *jobstore.Record {
+	if a != nil && a.Start.After(b.Start) {
 		return a
 	}
 	return b

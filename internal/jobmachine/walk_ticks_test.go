@@ -53,7 +53,7 @@ func (j *judgment) judgeTrigger() {
 	case settled > 1:
 		j.fail("a trigger has two fates")
 	case settled == 1 && !j.is.Manual.Covers(t.Mark):
-		j.fail("the manual mark is %s after the trigger of %s", at(j.is.Manual.At()), at(t.At()))
+		j.fail("the manual mark is %+v after the trigger of %s", j.is.Manual, at(t.At()))
 	case settled == 1 || !pending || !j.serves():
 	case j.due.Now.Sub(t.At()) > time.Hour:
 		j.fail("the trigger of %s has expired, but that is not reported", at(t.At()))

@@ -96,7 +96,7 @@ type writeUnderWay struct {
 }
 
 func (p *writeUnderWay) written() jobstore.Written {
-	return jobstore.Written{At: p.at, State: p.write.State}
+	return jobstore.Written{At: p.at, State: *p.write.State}
 }
 
 // broken ends a walk that has found a fault.
@@ -195,13 +195,13 @@ func describe(e jobmachine.Event) string {
 // text returns a state for people.
 func text(s jobstore.State) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "{mark=%s manual=%s plan=%s pause=%v %s missed=%d notrun=%s %q failures=%d removed=%v", at(s.Mark), at(s.Manual.At()),
+	fmt.Fprintf(&b, "{mark=%s manual=%d plan=%s pause=%v %s missed=%d notrun=%s %q failures=%d removed=%v", at(s.Mark), s.Manual.Version,
 		s.Plan, s.Pause.On, at(s.Pause.At()), s.Missed, at(s.NotRun.Tick), s.NotRun.Reason, s.Failures, s.Removed)
 	for _, o := range s.Open {
 		fmt.Fprintf(&b, " open=%s for %s manual=%v attempt %d+%d since %s returned=%v", o.ID, at(o.Slot.At), o.Slot.Manual, o.Attempt,
 			o.Tries, at(o.Start), o.Returned)
 	}
-	if s.Last.State != "" {
+	if s.Last != nil {
 		fmt.Fprintf(&b, " last=%s %s %s-%s", s.Last.ID, s.Last.State, at(s.Last.Start), at(s.Last.End))
 	}
 	return b.String() + "}"

@@ -28,7 +28,7 @@ type judgment struct {
 
 // judge judges a write and returns the runs that it opens.
 func (w *walk) judge(d jobmachine.Due, was jobstore.State, write jobstore.Write) []jobstore.Open {
-	j := &judgment{walk: w, due: d, was: was, is: write.State, write: write}
+	j := &judgment{walk: w, due: d, was: was, is: *write.State, write: write}
 	if n := len(j.is.Open); n > jobstore.MaxOpen {
 		w.fail("%d runs are open: no node can read that", n)
 	}
@@ -107,12 +107,16 @@ func skipsOf(j *jobmachine.Job, was jobstore.State, w *jobstore.Write) (rows []j
 		}
 		return r.From
 	}
-	kept = was.Skipped.State == ""
-	for _, r := range append(slices.Clone(w.Ended), w.State.Skipped) {
+	kept = was.Skipped == nil
+	rest := slices.Clone(w.Ended)
+	if w.State.Skipped != nil {
+		rest = append(rest, *w.State.Skipped)
+	}
+	for _, r := range rest {
 		if !isSkips(r) {
 			continue
 		}
-		if !kept && first(r).Equal(first(was.Skipped)) {
+		if !kept && first(r).Equal(first(*was.Skipped)) {
 			kept = true
 			if r.Ticks = max(r.Ticks, 1) - max(was.Skipped.Ticks, 1); r.Ticks == 0 {
 				continue

@@ -22,7 +22,7 @@ func (j *Job) Shift(s *jobstore.State) time.Duration {
 
 // zoneData settles ticks whose local time came before already, at another instant.
 func (d *draft) zoneData(now time.Time) {
-	stored := &d.m.stored.State
+	stored := d.m.stored.State
 	shift := d.m.job.Shift(stored)
 	if shift <= 0 {
 		return
@@ -34,7 +34,7 @@ func (d *draft) zoneData(now time.Time) {
 
 // read updates the local time up to which ticks are settled.
 func (d *draft) read() {
-	j, stored := d.m.job, &d.m.stored.State
+	j, stored := d.m.job, d.m.stored.State
 	d.state.Reading = time.Time{}
 	if d.state.Plan == j.Plan {
 		d.state.Reading = j.Schedule.Reading(d.state.Mark)

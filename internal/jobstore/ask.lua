@@ -2,8 +2,12 @@
 -- KEYS     ..., hash of requests, the job's past requests
 -- ARGV     ..., job, p (pause), t (trigger), c (cancel) or r with a tick and a slash, request, channel, the largest number of requests
 --          to keep
--- returns  h, header, and y: the server has the request, or a newer one in its place, and has published it; n: no such job; f: too
---          many requests wait for a leader
+-- returns  l0: the server is in no list of nodes; or h, header, and y: the server has the request, or a newer one in its place, and has
+--          published it; n: no such job; f: too many requests wait for a leader
+if list ~= '' and not guard then
+  items[1] = 'l0' -- it is in no list, so what it does not know says nothing
+  return answer()
+end
 items[1], texts[1] = 'h' .. string.format('%d', now - tonumber(marker or '0')), header or ''
 local field = ARGV[5] .. ':' .. ARGV[4]
 local present = believed(redis.call('HGET', KEYS[3], field))

@@ -163,8 +163,8 @@ func TestTrigger_IsAboveTheRunsByHandBefore(t *testing.T) {
 			t.Fatal(err)
 		}
 		asked, err := a.Ask(t.Context(), job, trigger, nil)
-		if err != nil || !asked.At().After(manual.At()) {
-			t.Errorf("the trigger is of %v, and those up to %v are settled: %v", asked.At(), manual.At(), err)
+		if err != nil || asked.Version <= manual.Version {
+			t.Errorf("the trigger is %+v, and those up to %+v are settled: %v", asked, manual, err)
 		}
 	})
 }
@@ -268,20 +268,37 @@ func TestPoll_KeepsAndForgets(t *testing.T) {
 	})
 }
 
-// The nodes' clocks were set back: a majority has the request from the future, and one node alone may have made it up.
+// The nodes' clocks were set back: a majority has the request from the future, or may have it because a node does not answer. One node
+// alone may have made it up. No replica makes one of the far future.
 func TestPoll_ARequestFromTheFuture(t *testing.T) {
 	inBubble(t, 3, func(t *testing.T, c *cluster) {
 		a := c.stored()
-		set := settingAt(time.Now().Add(time.Hour), "00000a")
-		for nodes := range 3 {
-			c.Node(nodes).HSet("{redlock}:requests:x", "p:"+job, set.Text())
+		check := func(what string, ahead time.Duration, nodes, want int) {
+			t.Helper()
+			for i := range nodes {
+				c.Node(i).HSet("{redlock}:requests:x", "p:"+job, settingAt(time.Now().Add(ahead), "00000a").Text())
+			}
 			p, err := a.Poll(t.Context(), a.ballot, jobstore.Settled, false, nil, nil)
-			if err != nil || len(held(p, a.ballot)) != min(nodes, 1) {
-				t.Errorf("on %d of 3 nodes: %+v, %v", nodes+1, p, err)
+			if err != nil || len(held(p, a.ballot)) != want {
+				t.Errorf("%s: %+v, %v", what, p, err)
 			}
 		}
+		for _, ahead := range []time.Duration{time.Hour, 9 * year} {
+			check("on one node", ahead, 1, 0)
+			check("on two nodes", ahead, 2, 1)
+			check("on all nodes", ahead, 3, 1)
+			for i := range 3 {
+				c.Node(i).Del("{redlock}:requests:x")
+			}
+		}
+		check("of the far future", 11*year, 3, 0)
+		a.links.Cut(2)
+		check("of the far future, on all that answer", 11*year, 3, 0)
+		check("on one of two that answer", time.Hour, 1, 1)
 	})
 }
+
+const year = 365 * 24 * time.Hour
 
 // settingAt returns a pause that was made at an instant.
 func settingAt(at time.Time, id string) jobstore.Setting {
@@ -311,7 +328,7 @@ func TestPoll_WhatAMajorityMayHaveIsAsked(t *testing.T) {
 				if all := held(p, before); err != nil || len(all) != 1 || all[0].Setting != set {
 					t.Errorf("%+v, %v", all, err)
 				}
-				after := jobstore.NewBallot(0, set.At().Add(time.Second)) // its leader had asked a majority for the request
+				after := jobstore.NewBallot(0, set.At().Add(11*time.Second)) // its leader had asked a majority for the request
 				if all := held(p, after); err != nil || (len(all) == 1) != (name == "does not answer") {
 					t.Errorf("%+v, %v", all, err)
 				}

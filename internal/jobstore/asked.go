@@ -17,23 +17,23 @@ type Asked struct {
 	quorum *quorum.Quorum
 }
 
-// soon is how long it takes a request at most to reach enough nodes.
+// soon is how long after a request was made, by any node's clock, it may still be acknowledged. Ask takes half of it at most, as clocks
+// differ.
 const soon = 10 * time.Second
 
 // Held returns the newest request that a majority may have, and whether a node that has answered lacks it. It returns false if there is
-// none. If the nodes' clocks were set back, the request may be from the future.
+// none. If the nodes' clocks were set back, it may have been made in the future.
 //
 // It counts the nodes that have a request, or had it before a newer one, those that have not answered, and those that may have lost it.
 // written is the ballot under which the job was written. Its leader had asked a majority before. So nodes that may have lost it do not
-// count for a request from before that ballot: nobody who writes to one node can make the other nodes support a request from before
-// their incarnations. A request from the future counts only if a majority has it: then the nodes' clocks were set back.
+// count for a request that was acknowledged before that ballot, or never: nobody who writes to one node can make the other nodes support a
+// request from before their incarnations.
 func (a *Asked) Held(written Ballot) (held Request, isLacking, ok bool) {
 	q := a.quorum
 	others := q.Size() - len(a.has)
 	for _, s := range a.has {
-		has, lost := a.count(s, written.Time())
-		isAhead := s.At().After(a.now.Add(Ahead))
-		if s.IsNewer(held.Mark) && has+lost+others >= q.Majority() && (!isAhead || has >= q.Majority()) {
+		has, lost := a.count(s, written.Time().Add(-soon))
+		if s.IsNewer(held.Mark) && has+lost+others >= q.Majority() && !s.isFar(a.now) {
 			held.Setting, isLacking = s, has < len(a.has)
 		}
 	}

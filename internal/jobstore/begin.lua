@@ -3,30 +3,33 @@
 -- ARGV     list, as in guard; flags: b accepts a server whose identity cannot be seen, s leaves the guard as it is;
 --          field of the marker in the first hash; then the script's own arguments
 -- The second hash has the header in the field '', and the entry of each job in the field of its name. The parts of the header have
--- fixed widths: LAYOUT BEGAN IDENTITY PROMISED FLOOR ALIVE SETTLED LEADER. They are: layout (2), start of the incarnation (µs, 16),
+-- fixed widths: LAYOUT BEGAN IDENTITY PROMISED FLOOR ALIVE SETTLED KEPT LEADER. They are: layout (2), start of the incarnation (µs, 16),
 -- the first part of the server's identity in it (12), the largest ballot that the server has promised (26: epoch, 6; when it was taken,
 -- µs, 16; 4 random digits), the newest tick that a deleted job may have opened (ms, 13), when the server last heard from the leader
 -- (µs, 16), 1 if the leader has written all of its jobs under that ballot, 2 if all but those of sources that it has not loaded, else
--- 0 (1), and the leader.
+-- 0 (1), the basis under which a leader had written all of its jobs (16), and the leader. Each list of nodes that a server joins has a
+-- basis. What was decided in an earlier list may be on few servers of the new one. So a server whose KEPT is not its basis says so, and
+-- counts as one that may have lost its state.
 local ahead = 2000000 -- µs that a ballot, a mark or a setting may be ahead of the server's clock
 local sub = string.sub
 local t = redis.call('TIME')
 local now, hash, jobs, list = t[1] * 1000000 + t[2], KEYS[1], KEYS[2], ARGV[1]
 local anonymous, readonly = string.find(ARGV[2], 'b', 1, true), string.find(ARGV[2], 's', 1, true)
-local fields = redis.call('HMGET', hash, 'g', ARGV[3])
+local fields = redis.call('HMGET', hash, 'g', ARGV[3], 's')
 local guard, marker, identity = fields[1], fields[2], nil
 -- include guard
 local header = redis.call('HGET', jobs, '')
 
--- failed is the item of a server that refuses this client, and failure its text. A running guard is no reason to refuse.
+-- failed is the item of a server that refuses this client, and failure its text. A running guard is no reason to refuse. A server that was
+-- never used has nothing to show, whatever the reader's list.
 local failed, failure = nil, ''
-if list ~= '' and refusal and sub(refusal, 1, 1) ~= 'g' then
+if list ~= '' and refusal and sub(refusal, 1, 1) ~= 'g' and (guard or header or not readonly) then
   failed, failure = sub(refusal, 1, 1) == 'l' and refusal or 'e', reason or ''
   if sub(refusal, 1, 1) == 'b' then
     failure = 'scripts may not call INFO: a restart of the server could not be seen'
   end
-elseif header and sub(header, 1, 2) ~= '2 ' then
-  failed, failure = 'e', 'the jobs have layout ' .. string.match(header, '^[^ ]*') .. ', this version knows 2'
+elseif header and sub(header, 1, 2) ~= '3 ' then
+  failed, failure = 'e', 'the jobs have layout ' .. string.match(header, '^[^ ]*') .. ', this version knows 3'
 end
 
 -- far reports whether this server cannot have written a time (µs)
@@ -56,23 +59,29 @@ elseif list ~= '' and (sub(header, 20, 31) ~= ident or tonumber(since) > tonumbe
   began = tonumber(since)
 end
 
+-- whole is whether a majority of servers like this one knows what was decided in earlier lists
+local basis = list ~= '' and string.match(fields[3] or '', '^%S+ (%x+) ') or string.rep('-', 16)
+local whole = sub(basis, 1, 1) == '-' or header and sub(header, 93, 108) == basis
+
 -- tag is the prefix of the entries of this incarnation
 local tag = string.format('%016d', began or tonumber(marker or '0')) .. ident
 
 local items, texts = {}, {}
 
 local function answer()
-  local line = t[1] .. ' ' .. t[2] .. ' ' .. sub(identity or '-', 1, 12) .. ' ' .. table.concat(items, ' ')
+  local label = list ~= '' and '.' .. (guard and sub(guard, 91, 98) or '-') or ''
+  local line = t[1] .. ' ' .. t[2] .. ' ' .. sub(identity or '-', 1, 12) .. label .. ' ' .. table.concat(items, ' ')
   if not texts[1] then
     return line
   end
   return {line, unpack(texts)}
 end
 
--- believed returns a request unless it is malformed or from the future: such a request must not stop all jobs of a call
+-- believed returns a request unless it is malformed or its version is more than ten years ahead: no replica makes such a request, and
+-- it must not stop all jobs of a call. While the clocks are behind earlier ones, versions are ahead of them.
 local function believed(request)
   local version = request and tonumber(sub(request, 1, 16))
-  if version and version <= now + ahead then
+  if version and version <= now + 315360000000000 then
     return request
   end
 end
@@ -81,7 +90,7 @@ end
 local function report(entry, more)
   local kind = 'n'
   if entry then
-    kind, texts[#texts + 1] = sub(entry, 1, 28) == tag and 'v' or 'o', entry
+    kind, texts[#texts + 1] = whole and sub(entry, 1, 28) == tag and 'v' or 'o', entry
   end
   items[#items + 1] = kind .. (more or 0)
 end

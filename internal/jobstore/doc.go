@@ -33,12 +33,12 @@
 // A leader does not use these data of a single node, because this library cannot have written them, or no majority can
 // have them:
 //
-//   - A state, a request or a mark of deleted jobs that is ahead of the node's clock, unless a majority has such ones; or a state that
+//   - A state or a mark of deleted jobs that is ahead of the node's clock, unless a majority has such ones; or a state that
 //     differs from a majority's state at the same position in the order of writes.
 //   - A state later than a majority's state. Ends of runs are the exception, since no other node may know them.
 //   - A request, unless the nodes that have it and those that did not answer may be a majority together. A node that may have lost it
 //     counts as one that did not answer, unless the job was written under a ballot that was taken after the request was made: then
-//     the leader of that ballot has asked a majority for it.
+//     the leader of that ballot has asked a majority for it. A request or a state whose mark is years ahead counts nowhere.
 //
 // If a node has stored a later number than its leader has used, it gets all jobs again under a later ballot.
 //
@@ -54,12 +54,16 @@
 // applies a request in the state of the job, which only the leader writes. So the state says what was applied. When a majority has
 // stored that state, the leader tells the nodes to forget the request. If nodes have lost a request that waits, it gives it back to them.
 //
+// Requests have marks, and a larger one comes later. A request that is acknowledged waits on a majority, or a majority has a state in
+// which it is applied. So whoever asks a majority learns of it, and takes a mark above it ([Store.Ask]). The clocks only help if all
+// nodes lose their data. If they are set back, marks are ahead of them, and a request has its time beside its mark.
+//
 // # Clocks that are set back
 //
-// If a majority has a job or a request from the future, it stored that by clocks that have been set back since. The leader goes on from
-// these states ([Basis.SetBack]) and writes them again without times of the future. Ticks keep their names: State.Ran has those that
-// may have been opened and come again. If a job is deleted, the node keeps up to when its ticks may have been opened, as the mark of all
-// deleted jobs. A set-back does not lower it. It becomes the State.Ran of the next job that no node knows.
+// If a majority has a job from the future, it stored that by clocks that have been set back since. The leader goes on from these states
+// ([Basis.SetBack]) and writes them again without times of the future. Marks of requests stay. Ticks keep their names: State.Ran has
+// those that may have been opened and come again. If a job is deleted, the node keeps up to when its ticks may have been opened, as
+// the mark of all deleted jobs. A set-back does not lower it. It becomes the State.Ran of the next job that no node knows.
 //
 // # Why a tick starts once
 //

@@ -28,14 +28,14 @@ var stateWords = []struct {
 	{"waits", func(s *State, c *coder) { c.reason(&s.Waits) }},
 	{"open", func(s *State, c *coder) { each(c, &s.Open, (*Open).code) }},
 	{"kept", func(s *State, c *coder) { each(c, &s.Kept, func(t *time.Time, c *coder) { c.millis(t) }) }},
-	{"skipped", func(s *State, c *coder) { s.Skipped.code(c) }},
-	{"last", func(s *State, c *coder) { s.Last.code(c) }},
+	{"skipped", func(s *State, c *coder) { record(c, &s.Skipped) }},
+	{"last", func(s *State, c *coder) { record(c, &s.Last) }},
 	{"lastok", func(s *State, c *coder) {
-		if c.reads || s.LastOK != s.Last {
-			s.LastOK.code(c)
+		if c.reads || s.LastOK != nil && (s.Last == nil || *s.LastOK != *s.Last) {
+			record(c, &s.LastOK)
 		}
 	}},
-	{"byhand", func(s *State, c *coder) { s.ByHand.code(c) }},
+	{"byhand", func(s *State, c *coder) { record(c, &s.ByHand) }},
 	{"rerun", func(s *State, c *coder) { each(c, &s.Reruns, (*Rerun).code) }},
 	{"failures", func(s *State, c *coder) { number(c, &s.Failures) }},
 	{"removed", func(s *State, c *coder) { c.flag(&s.Removed) }},
@@ -56,6 +56,18 @@ func each[T comparable](c *coder, all *[]T, code func(*T, *coder)) {
 	for i := range *all {
 		c.begin(c.key)
 		code(&(*all)[i], c)
+	}
+}
+
+// record writes a record that may be missing, or reads one.
+func record(c *coder, r **Record) {
+	if c.reads {
+		read := new(Record)
+		if read.code(c); read.State != "" {
+			*r = read
+		}
+	} else if *r != nil {
+		(*r).code(c)
 	}
 }
 
@@ -86,7 +98,7 @@ func (s *State) decode(text string) error {
 			return fmt.Errorf("the state of the job cannot be read: %.80q: %w", word, err)
 		}
 	}
-	if s.Last.State == StateOK && s.LastOK.State == "" {
+	if s.Last != nil && s.Last.State == StateOK && s.LastOK == nil {
 		s.LastOK = s.Last
 	}
 	return nil
@@ -208,4 +220,5 @@ func (s *Setting) code(c *coder) {
 	c.text(&s.Why)
 	c.millis(&s.Until)
 	c.millis(&s.Since)
+	c.micros(&s.Made)
 }

@@ -31,7 +31,8 @@ func full(start time.Time) jobstore.State {
 				NotBefore: at(2 * time.Hour)},
 			{Slot: jobstore.Slot{At: at(time.Second), Manual: true}, ID: "ef", Attempt: 2, Tries: 1, Late: true, Returned: true, Timeout: time.Minute},
 		},
-		Skipped: jobstore.Record{Slot: jobstore.Slot{At: at(0)}, State: jobstore.StateSkipped, Ticks: 3, From: at(-time.Hour)}, Last: failed, LastOK: ok, Failures: 4,
+		Skipped: &jobstore.Record{Slot: jobstore.Slot{At: at(0)}, State: jobstore.StateSkipped, Ticks: 3, From: at(-time.Hour)},
+		Last:    &failed, LastOK: &ok, Failures: 4,
 		Gaps: []jobstore.Range{{After: at(-time.Hour), UpTo: at(0)}, {After: at(time.Second), UpTo: at(time.Minute)}}, Ran: jobstore.Range{After: at(0), UpTo: at(time.Hour)},
 	}
 }
@@ -40,6 +41,16 @@ func wantState(t *testing.T, got, want jobstore.State) {
 	t.Helper()
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("got  %+v\nwant %+v", got, want)
+	}
+}
+
+// The last run is usually the last good one, also when each of the two was moved back with the clocks.
+func TestState_TheLastRunIsStoredOnce(t *testing.T) {
+	last := jobstore.Record{State: jobstore.StateOK, Start: time.UnixMilli(1), End: time.UnixMilli(2)}
+	good := last
+	one, both := jobstore.State{Last: &last, LastOK: &last}, jobstore.State{Last: &last, LastOK: &good}
+	if text := both.Text(); text != one.Text() {
+		t.Errorf("%q", text)
 	}
 }
 
@@ -55,7 +66,7 @@ func TestState_AnErrorOfAnyBytesIsKeptAsText(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := jobstore.State{
 				NotRun: jobstore.NotRun{Tick: time.UnixMilli(1), Reason: test.err},
-				Last:   jobstore.Record{State: jobstore.StateFailed, Err: test.err},
+				Last:   &jobstore.Record{State: jobstore.StateFailed, Err: test.err},
 			}
 			if n := len(s.Text()); n > 2*1024+100 {
 				t.Errorf("the errors take %d bytes", n)

@@ -18,7 +18,7 @@ var ErrInUse = errors.New("the leader has the job")
 // leader from which a node has not heard for the time silence no longer leads. A node that does not answer keeps its data, so the job
 // may appear again. If too few nodes answer, the error is [ErrNoQuorum].
 func (s *Store) Forget(ctx context.Context, job string, silence time.Duration) error {
-	args := append(slices.Clip(s.asking), job, silence.Microseconds())
+	args := append(s.asking(ctx), job, silence.Microseconds())
 	entries, err := s.forget(ctx, job, args)
 	if err != nil {
 		return err
@@ -44,9 +44,9 @@ func (s *Store) forget(ctx context.Context, job string, args []any) (entries []s
 	case ok, inUse+short.Got >= short.Need && slices.Max(entries) == "": // perhaps only requests are left of it
 		return entries, nil
 	case inUse > 0:
-		return nil, short.Of(fmt.Sprintf("forget of %q", job), ErrInUse, cause)
+		return nil, short.Of("forget of "+Label(job), ErrInUse, cause)
 	}
-	return nil, short.Of(fmt.Sprintf("forget of %q", job), ErrNoQuorum, cause)
+	return nil, short.Of("forget of "+Label(job), ErrNoQuorum, cause)
 }
 
 func readForgotten(r *reply) (entry string) {

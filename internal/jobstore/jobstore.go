@@ -1,8 +1,10 @@
 package jobstore
 
 import (
+	"context"
 	"errors"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"github.com/redlockfx/redlockfx/internal/name"
@@ -33,15 +35,17 @@ type Config struct {
 	Quorum   *quorum.Quorum
 	Prefix   string // of all keys
 	Election string // whose jobs the Store has
-	List     string // for the nodes' guard: longest lease and length of the list; empty: no guard
-	Unseen   bool   // accept nodes whose restarts cannot be seen
+	// List returns what the nodes' guard checks: longest lease and label of the list; empty: no guard.
+	List   func(ctx context.Context) string
+	Unseen bool // accept nodes whose restarts cannot be seen
 }
 
 // Store reads and writes the jobs of an election on the nodes. Its methods are safe for concurrent use.
 type Store struct {
-	config  Config
-	leading []any // first arguments of a leader's scripts, which update the guard
-	asking  []any // first arguments of all other scripts: without taking a lock they must not start or lengthen a guard
+	config Config
+	flags  string
+	marker string       // field in the hash of the locks
+	asked  atomic.Int64 // the newest version of a request, also of one that has failed
 }
 
 // New returns a Store.
@@ -50,8 +54,17 @@ func New(c Config) *Store {
 	if c.Unseen {
 		flags = "b"
 	}
-	marker := "j:" + name.Escape(c.Election)
-	return &Store{config: c, leading: []any{c.List, flags, marker}, asking: []any{c.List, flags + "s", marker}}
+	return &Store{config: c, flags: flags, marker: "j:" + name.Escape(c.Election)}
+}
+
+// leading returns the first arguments of a leader's scripts, which update the guard.
+func (s *Store) leading(ctx context.Context) []any {
+	return []any{s.config.List(ctx), s.flags, s.marker}
+}
+
+// asking returns the first arguments of all other scripts: without taking a lock they must not lengthen a guard.
+func (s *Store) asking(ctx context.Context) []any {
+	return []any{s.config.List(ctx), s.flags + "s", s.marker}
 }
 
 func (s *Store) key(kind string) string { return name.Key(s.config.Prefix, kind, s.config.Election) }

@@ -3,6 +3,7 @@ package jobstore_test
 import (
 	"context"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -17,7 +18,8 @@ func TestMain(m *testing.M) { testmain.Run(m) }
 
 const (
 	longest = 10 * time.Second
-	list    = "000000010000 003" // the longest lease, in milliseconds, and the number of nodes
+	label   = "0123456789abcdef"      // of the list of nodes
+	list    = "000000010000 " + label // with the longest lease, in milliseconds
 	timeout = 200 * time.Millisecond
 	job     = "report"
 )
@@ -60,9 +62,20 @@ func (c *cluster) writerOf(election, name string) *writer {
 		}
 	})
 	return &writer{
-		Store: jobstore.New(jobstore.Config{Quorum: q, Prefix: "redlock", Election: election, List: list}),
+		Store: jobstore.New(jobstore.Config{Quorum: q, Prefix: "redlock", Election: election, List: c.list}),
 		c:     c, name: name, links: links, stored: make(map[string]jobstore.At),
 	}
+}
+
+// list returns the list of all nodes. Those that have lost their data join it again, as an election has them do; their guards begin with
+// the next call.
+func (c *cluster) list(context.Context) string {
+	for i := range c.N {
+		if node := c.Node(i); node.HGet("{redlock}", "g") == "" {
+			node.HSet("{redlock}", "g", "3 "+strings.Repeat("-", 40)+" 0000000000000000 0000000000000000 000000010000 "+label+" 0000000000000")
+		}
+	}
+	return list
 }
 
 // stored returns a writer that has written a state of one job, which all nodes have stored.
@@ -98,7 +111,7 @@ func (w *writer) write(mark time.Duration, opens bool) error {
 
 // writeState returns how many nodes serve only a larger ballot.
 func (w *writer) writeState(s jobstore.State, opens bool) (unserved int, err error) {
-	errs, unserved := w.writeAll(&jobstore.Write{Job: job, State: s, Opens: opens})
+	errs, unserved := w.writeAll(&jobstore.Write{Job: job, State: &s, Opens: opens})
 	return unserved, errs[0]
 }
 

@@ -100,9 +100,7 @@ func (w *modelWorld) maySlip(m *model, i int) bool {
 // acknowledged a setting before making the next.
 func (w *modelWorld) people(m *model, yield func(modelStep, model)) {
 	if m.asked == m.set && int(m.asked) < w.settings {
-		next := *m
-		next.asked++
-		yield(modelStep{event: modelAsks, node: -1, number: int(next.asked)}, next)
+		w.asks(m, yield)
 	}
 	for i := range m.columns {
 		n := &m.columns[i].modelNode
@@ -116,6 +114,32 @@ func (w *modelWorld) people(m *model, yield func(modelStep, model)) {
 				yield(modelStep{event: modelLearns, ballot: l + 1, node: i}, next)
 			}
 		}
+	}
+}
+
+// asks makes a person ask any majority for earlier settings, so that the next one has a mark above theirs. The clocks do not matter: if
+// they are set back, they give no larger mark.
+func (w *modelWorld) asks(m *model, yield func(modelStep, model)) {
+	for absent := range m.columns {
+		var known uint8
+		for i := range m.columns {
+			n := &m.columns[i].modelNode
+			if i == absent {
+				continue
+			}
+			if !w.without.markWaiting {
+				known = max(known, n.pause)
+			}
+			if !w.without.markApplied {
+				known = max(known, w.applied(m, n.jobs[0]))
+			}
+		}
+		next := *m
+		next.asked++
+		if known < m.set && !m.unset {
+			next.broken = modelMarkTaken
+		}
+		yield(modelStep{event: modelAsks, node: -1, number: int(next.asked)}, next)
 	}
 }
 

@@ -21,6 +21,8 @@ type modelRules struct {
 	aboveAsked   bool // a node with a state above the prepared ballot does not count
 	pauseKept    bool // the leader's states have the setting of the state from which it goes on
 	pauseAsked   bool // a leader asks a majority for settings before its first write
+	markWaiting  bool // whoever makes a setting knows of those that wait
+	markApplied  bool // and of those that are applied
 	pauseStored  bool // nodes forget a setting only when a majority has a state in which it is applied
 
 	// Rules of a leader.
@@ -45,6 +47,7 @@ const (
 	modelAttemptTwice
 	modelPauseUnknown
 	modelPauseForgotten
+	modelMarkTaken
 	modelEndLost
 	modelRanAgain
 )
@@ -54,6 +57,7 @@ var modelBreaches = map[modelBreach]string{
 	modelAttemptTwice:   "two leaders have used the same attempt at a tick",
 	modelPauseUnknown:   "a leader writes without a setting that was acknowledged before it led or asked",
 	modelPauseForgotten: "a leader does not name a setting that an earlier leader has written",
+	modelMarkTaken:      "a setting has no mark above that of an acknowledged one",
 	modelEndLost:        "a run whose end was acknowledged is reported as lost by a later leader",
 	modelRanAgain:       "a run whose end was acknowledged is run again by a later leader",
 }

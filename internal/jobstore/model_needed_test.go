@@ -23,6 +23,7 @@ func TestModel_EachRuleIsNeeded(t *testing.T) {
 		again     = modelWorld{ballots: 2, seqs: 1, ticks: 1, times: 1, again: true}
 		paused    = modelWorld{ballots: 2, seqs: 1, ticks: 1, times: 1, settings: 1}
 		settled   = modelWorld{ballots: 2, seqs: 1, ticks: 1, times: 1, settings: 1, settles: true}
+		ended     = modelWorld{ballots: 1, seqs: 2, ticks: 1, times: 1, settings: 2, settles: true}
 		later     = modelWorld{ballots: 3, seqs: 1, ticks: 1, times: 1, led: true, continues: [modelBallots]uint8{0, 0, 1}}
 		vain      = modelWorld{ballots: 4, seqs: 1, ticks: 1, times: 1, led: true, continues: [modelBallots]uint8{0, 0, 1, 1},
 			tried: [modelBallots]bool{2: true}}
@@ -47,6 +48,8 @@ func TestModel_EachRuleIsNeeded(t *testing.T) {
 		{"a leader keeps the pause in the state", modelRules{pauseKept: true}, settled, false},
 		{"a leader asks for pauses before it writes", modelRules{pauseAsked: true}, paused, false},
 		{"nodes forget a pause when a majority has it in a state", modelRules{pauseStored: true}, settled, false},
+		{"whoever makes a setting knows of those that wait", modelRules{markWaiting: true}, ended, false},
+		{"whoever makes a setting knows of those that are applied", modelRules{markApplied: true}, ended, false},
 		{"a run starts only after a majority has its write", modelRules{startQuorum: true}, two, false},
 		{"a majority has the state of the run's own job", modelRules{ownJob: true}, jobs, true},
 		{"every write has its own sequence number", modelRules{newSeq: true}, writes, false},

@@ -150,13 +150,15 @@ func TestModel_NoEndIsLost(t *testing.T) {
 }
 
 // A leader writes only with the setting that a majority acknowledged before it led, until a node loses a setting. A setting in an
-// acknowledged write is as durable as the write.
+// acknowledged write is as durable as the write. Each setting has a mark above those before it, whatever the clocks show.
 func TestModel_NoSettingIsForgotten(t *testing.T) {
 	reaches := []modelEvent{modelSets, modelStarts, modelLearns, modelPolls, modelForgets}
 	modelHolds(t, []modelCase{
 		{"a pause", modelWorld{ballots: 2, seqs: 1, ticks: 1, times: 1, settings: 1, settles: true}, reaches},
+		{"a pause and its end, one leader", modelWorld{ballots: 1, seqs: 2, ticks: 1, times: 1, settings: 2, settles: true}, reaches},
 	}, []modelCase{
 		{"a pause and its end", modelWorld{ballots: 2, seqs: 1, ticks: 1, times: 1, settings: 2, settles: true}, reaches},
+		{"a pause, its end and a pause", modelWorld{ballots: 1, seqs: 3, ticks: 1, times: 1, settings: 3, settles: true}, reaches},
 		{"a pause, two ticks", modelWorld{ballots: 2, seqs: 2, ticks: 2, times: 1, settings: 1, settles: true}, reaches},
 		{"a pause, a loss", modelWorld{ballots: 2, seqs: 1, ticks: 1, times: 2, losses: 1, settings: 1, settles: true}, reaches},
 	})

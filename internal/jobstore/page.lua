@@ -14,11 +14,14 @@ else
 end
 local found = names[1] and redis.call('HMGET', jobs, unpack(names)) or {}
 
--- what people want of the jobs and their leader has not applied yet: a pause or its end, and a trigger. Usually there is nothing at all.
-local verbs, asked, fields = {'p', 't'}, {}, {}
+-- what people want of the jobs and their leader has not applied yet: a pause or its end, a trigger, and a cancel. Usually there is
+-- nothing at all.
+local verbs, asked, fields = {'p', 't', 'c'}, {}, {}
 if names[1] and redis.call('HLEN', KEYS[3]) > 0 then
   for i, name in ipairs(names) do
-    fields[2 * i - 1], fields[2 * i] = 'p:' .. name, 't:' .. name
+    for n, verb in ipairs(verbs) do
+      fields[#verbs * (i - 1) + n] = verb .. ':' .. name
+    end
   end
   asked = redis.call('HMGET', KEYS[3], unpack(fields))
 end
@@ -26,7 +29,7 @@ for i, name in ipairs(names) do
   texts[#texts + 1] = name
   local more = {}
   for n, verb in ipairs(verbs) do
-    local request = believed(asked[2 * i - 2 + n])
+    local request = believed(asked[#verbs * (i - 1) + n])
     if request then
       more[#more + 1] = verb .. request
     end

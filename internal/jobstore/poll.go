@@ -34,7 +34,7 @@ type Task struct {
 // last to answer. If too few nodes answer, the error is [ErrNoQuorum]. If ctx ends first, there is no result: a node that did not have
 // the time to answer is not one that serves nobody.
 func (s *Store) Poll(ctx context.Context, b Ballot, stage Stage, quick bool, forget, keep []Task) (all Polled, err error) {
-	args := append(slices.Clip(s.leading), string(b), string(stage))
+	args := append(s.leading(ctx), string(b), string(stage))
 	for _, t := range forget {
 		args = append(args, t.field(t.Job), t.ID)
 	}
@@ -45,6 +45,7 @@ func (s *Store) Poll(ctx context.Context, b Ballot, stage Stage, quick bool, for
 	call := newCall(pollScript, s.keys(s.namesKey(), s.requestsKey()), args)
 	round, cause := quorum.Ask(ctx, q, call, func(answers []quorum.Answer[polled]) bool {
 		return quorum.AllOver(answers) || quick && quorum.IsDecided(q, answers, quorum.Succeeded) &&
+			areWhole(s, "poll", answers, (*polled).isWhole) == nil &&
 			quorum.AreAlike(answers, func(a, b *polled) bool { return maps.Equal(a.requests, b.requests) })
 	})
 	if cause != nil {
@@ -66,6 +67,11 @@ func (s *Store) Poll(ctx context.Context, b Ballot, stage Stage, quick bool, for
 	}
 	if short, ok := quorum.Collect(q, answers, quorum.Succeeded); !ok {
 		return all, short.Of("poll", ErrNoQuorum, nil)
+	}
+	if stage == Writing { // what it has, and was asked for in an earlier list, is not lost
+		if err := areWhole(s, "poll", answers, (*polled).isWhole); err != nil {
+			return all, err
+		}
 	}
 	if !quorum.AllOver(answers) {
 		for _, i := range all.Serving {
@@ -106,7 +112,10 @@ func askedOf(q *quorum.Quorum, answers []quorum.Answer[polled]) (all []Asked) {
 type polled struct {
 	began    time.Time // start of its incarnation
 	requests map[string]Setting
+	whole    bool
 }
+
+func (p *polled) isWhole() bool { return p.whole }
 
 // readPolled reads the reply of the script poll. It skips requests that cannot be decoded.
 func readPolled(r *reply) polled {
@@ -116,7 +125,7 @@ func readPolled(r *reply) polled {
 		r.fail(fmt.Errorf("unexpected reply: it has %d requests", n/2))
 		return polled{}
 	}
-	p := polled{r.began, make(map[string]Setting, n/2)}
+	p := polled{r.began, make(map[string]Setting, n/2), r.whole}
 	for ; n > 0 && r.err == nil; n -= 2 {
 		var s Setting
 		field := r.text()

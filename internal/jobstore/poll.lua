@@ -2,7 +2,7 @@
 -- KEYS     ..., names, hash of requests
 -- ARGV     ..., ballot; 1 if the leader has written all of its jobs under it, 2 if all but those of sources, else 0; then fields
 --          of requests, each with the ID of one to delete, or with one to keep
--- returns  h, header, and c and twice the number of requests, with the field and the text of each
+-- returns  h, /1 if the server is whole, header, and c and twice the number of requests, with the field and the text of each
 --          or r, header: a larger ballot was promised; u: the server may have lost its state, or has lost the names; s: it serves
 --          only a larger ballot; each with the number of µs since the start of the incarnation
 if began then
@@ -20,11 +20,12 @@ elseif ARGV[5] == '1' and not redis.call('ZRANGEBYLEX', KEYS[3], '-', '+', 'LIMI
   items[1] = 'u' .. age
   return answer()
 end
-if sub(header, 33, 58) == ARGV[4] and (quiet() or sub(header, 91, 91) ~= ARGV[5]) then
-  header = sub(header, 1, 73) .. string.format('%016d ', now) .. ARGV[5] .. sub(header, 92)
+local kept = ARGV[5] == '1' and basis or sub(header, 93, 108)
+if sub(header, 33, 58) == ARGV[4] and (quiet() or sub(header, 91, 91) ~= ARGV[5] or sub(header, 93, 108) ~= kept) then
+  header = sub(header, 1, 73) .. string.format('%016d ', now) .. ARGV[5] .. ' ' .. kept .. sub(header, 109)
   redis.call('HSET', jobs, '', header)
 end
-items[1], texts[1] = 'h' .. age, header
+items[1], texts[1] = whole and 'h' .. age .. '/1' or 'h0', header
 for i = 6, #ARGV, 2 do
   local present, request = redis.call('HGET', KEYS[4], ARGV[i]) or '', ARGV[i + 1]
   if sub(present, 17, 22) == request then

@@ -3,6 +3,7 @@ package jobstore
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -22,6 +23,7 @@ type Promise struct {
 	Began    time.Time // start of its incarnation
 	Floor    time.Time // if it does not know a job, no tick up to here may be opened: the job may have been deleted
 	Previous Header    // before the promise
+	Whole    bool      // a majority of such nodes knows what was decided in earlier lists of nodes
 	Jobs     []Found   // in the order of the request
 }
 
@@ -51,12 +53,15 @@ type Found struct {
 // majority has promised: [ErrFenced] if larger ballots are the reason, otherwise [ErrNoQuorum]. If ctx ends first, the error is its
 // cause. The promises are returned with any error.
 func (s *Store) Prepare(ctx context.Context, b Ballot, leader Leader, jobs []string) ([]Promise, error) {
-	args := append(slices.Clip(s.leading), string(b), leader.encode())
+	args := append(s.leading(ctx), string(b), leader.encode())
 	for _, job := range jobs {
 		args = append(args, job)
 	}
 	call := newCall(prepareScript, s.keys(), args)
 	answers, _, err := ask(ctx, s, "prepare", call, func(answers []quorum.Answer[Promise]) bool {
+		if areWhole(s, "prepare", answers, (*Promise).isWhole) != nil {
+			return false
+		}
 		promises := promisesOf(answers, len(jobs))
 		for i := range jobs {
 			if !isSettled(promises, i, s.config.Quorum.Majority()) {
@@ -66,6 +71,9 @@ func (s *Store) Prepare(ctx context.Context, b Ballot, leader Leader, jobs []str
 		return true
 	})
 	promises := promisesOf(answers, len(jobs))
+	if err == nil {
+		err = areWhole(s, "prepare", answers, (*Promise).isWhole)
+	}
 	for _, p := range promises {
 		for j := range p.Jobs {
 			if f := &p.Jobs[j]; f.Err == nil && f.Kind == Present && f.At.Ballot > b {
@@ -75,6 +83,29 @@ func (s *Store) Prepare(ctx context.Context, b Ballot, leader Leader, jobs []str
 	}
 	return promises, err
 }
+
+func (p *Promise) isWhole() bool { return p.Whole }
+
+// areWhole returns an error unless the answers know what was decided in earlier lists of nodes: a majority of the nodes is whole, or all
+// have answered.
+func areWhole[T any](s *Store, op string, answers []quorum.Answer[T], isWhole func(*T) bool) error {
+	q := s.config.Quorum
+	if short, _ := quorum.Collect(q, answers, quorum.Succeeded); short.Got == short.Size {
+		return nil
+	}
+	short, ok := quorum.Collect(q, answers, func(_ int, a *quorum.Answer[T]) error {
+		if a.Err == nil && !isWhole(&a.Value) {
+			return errNotWhole
+		}
+		return a.Err
+	})
+	if ok {
+		return nil
+	}
+	return short.Of(op, ErrNoQuorum, nil)
+}
+
+var errNotWhole = errors.New("it has joined another list of nodes, and its jobs are not written there yet: all nodes are needed once")
 
 func promisesOf(answers []quorum.Answer[Promise], jobs int) []Promise {
 	promises := make([]Promise, len(answers))
@@ -99,7 +130,7 @@ func isSettled(promises []Promise, i, majority int) bool {
 
 // readPrepared reads the reply of the script prepare.
 func readPrepared(r *reply) Promise {
-	p := Promise{Time: timeOf(r.Time), Began: r.began, Previous: r.header()}
+	p := Promise{Time: timeOf(r.Time), Began: r.began, Previous: r.header(), Whole: r.whole}
 	ms, err := strconv.ParseInt(r.text(), 10, 64)
 	r.fail(err)
 	if ms > 0 {

@@ -1,8 +1,8 @@
 -- prepare: promises to serve no smaller ballot any more, and returns what the server knows of jobs
 -- KEYS     ...
 -- ARGV     ..., ballot, leader, then the jobs' names
--- returns  p, the previous header, the floor, and for each job an item and its texts: v, the entry; o, an entry of an earlier
---          incarnation; n: there is no entry
+-- returns  p, /1 if the server is whole, the previous header, the floor, and for each job an item and its texts: v, the entry;
+--          o, an entry of an earlier incarnation; n: there is no entry
 --          or r, header: a larger ballot was promised; a: the ballot is ahead of the clock; s: the ballot is not far enough
 --          after the start of the incarnation; each with the number of µs since that start
 local ballot, leader = ARGV[4], ARGV[5]
@@ -16,7 +16,8 @@ if began then
   elseif epoch and taken then
     promised = sub(kept, 33, 58)
   end
-  header = string.format('2 %016d %s %s %s %s 0 ', began, ident, promised, floor, string.rep('0', 16))
+  header = string.format('3 %016d %s %s %s %s 0 %s ', began, ident, promised, floor, string.rep('0', 16),
+    kept and #kept > 108 and sub(kept, 93, 108) or string.rep('-', 16))
   redis.call('HSET', jobs, '', header)
   redis.call('HSET', hash, ARGV[3], sub(header, 3, 18))
 end
@@ -32,8 +33,8 @@ elseif at <= tonumber(sub(header, 3, 18)) + ahead then
   items[1] = 's' .. age
   return answer()
 end
-redis.call('HSET', jobs, '', sub(header, 1, 32) .. ballot .. sub(header, 59, 73) .. string.format('%016d 0 ', now) .. leader)
-items[1], texts[1] = 'p' .. age, kept or ''
+redis.call('HSET', jobs, '', sub(header, 1, 32) .. ballot .. sub(header, 59, 73) .. string.format('%016d 0', now) .. sub(header, 92, 109) .. leader)
+items[1], texts[1] = 'p' .. age .. (whole and '/1' or ''), kept or ''
 texts[2] = sub(header, 60, 72)
 
 local names = {}

@@ -84,7 +84,7 @@ func (p Page) Views() []View {
 
 // read asks the nodes for jobs. It waits for all nodes unless the first answers are alike.
 func (s *Store) read(ctx context.Context, op string, args []any, alike func(a, b *page) bool) ([]page, time.Time, error) {
-	call := newCall(pageScript, s.keys(s.requestsKey(), s.namesKey()), slices.Concat(s.asking, args))
+	call := newCall(pageScript, s.keys(s.requestsKey(), s.namesKey()), slices.Concat(s.asking(ctx), args))
 	return askAll(ctx, s, op, call, alike)
 }
 
@@ -168,8 +168,8 @@ const tooNew = 24 * time.Hour
 
 // History returns the newest n records of a job, the newest first. If too few nodes answer, the error is [ErrNoQuorum].
 func (s *Store) History(ctx context.Context, job string, n int) ([]Record, error) {
-	args := append(slices.Clip(s.asking), n)
-	lists, now, err := askAll(ctx, s, fmt.Sprintf("history of %q", job), newCall(runsScript, s.keys(s.runsKey(job)), args), nil)
+	args := append(s.asking(ctx), n)
+	lists, now, err := askAll(ctx, s, "history of "+Label(job), newCall(runsScript, s.keys(s.runsKey(job)), args), nil)
 	if err != nil {
 		return nil, err
 	}

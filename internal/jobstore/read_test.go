@@ -16,7 +16,7 @@ func (w *writer) writeNamed(names ...string) {
 	w.c.T.Helper()
 	var writes []*jobstore.Write
 	for _, name := range names {
-		writes = append(writes, &jobstore.Write{Job: name, State: jobstore.State{Plan: name, Mark: w.c.Start}})
+		writes = append(writes, &jobstore.Write{Job: name, State: &jobstore.State{Plan: name, Mark: w.c.Start}})
 	}
 	errs, _ := w.writeAll(writes...)
 	for _, err := range errs {
@@ -105,7 +105,7 @@ func TestHistory_TheNewestOfAllNodes(t *testing.T) {
 				Slot: jobstore.Slot{At: at}, ID: fmt.Sprint(i), Attempt: 1, State: jobstore.StateOK, Start: at, End: at.Add(time.Second),
 			}
 			a.links.Cut(i % 3)
-			errs, _ := a.writeAll(&jobstore.Write{Job: job, Ended: []jobstore.Record{record}})
+			errs, _ := a.writeAll(&jobstore.Write{Job: job, State: &jobstore.State{}, Ended: []jobstore.Record{record}})
 			if errs[0] != nil {
 				t.Fatal(errs[0])
 			}

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/redlockfx/redlockfx/internal/lists"
 	"github.com/redlockfx/redlockfx/internal/quorum"
 )
 
@@ -14,6 +15,7 @@ import (
 type reply struct {
 	*quorum.Reply
 	began time.Time // start of the node's incarnation
+	whole bool      // see begin.lua
 	err   error     // the first one
 }
 
@@ -30,7 +32,8 @@ func readerOf[T any](read func(*reply) T) func(*quorum.Reply) (T, error) {
 
 // begin reads the first item. It fails if the node refuses the call.
 func (r *reply) begin() {
-	code, number := r.item("pwhelrasu")
+	code, number, whole := r.pair("pwhelrasu")
+	r.whole = whole == 1
 	r.began = time.UnixMicro(r.Time - number).UTC()
 	if ahead := r.began.Sub(timeOf(r.Time)); ahead > Ahead {
 		r.fail(fmt.Errorf("the start of its state is %w, by %v", ErrAhead, ahead))
@@ -39,7 +42,7 @@ func (r *reply) begin() {
 	case 'e':
 		r.fail(errors.New(r.text()))
 	case 'l':
-		r.fail(fmt.Errorf("it is in use with a list of %d nodes", number))
+		r.fail(lists.Refused(number))
 	case 'r':
 		h := r.header()
 		if ahead := h.Promised.Time().Sub(timeOf(r.Time)); ahead > Ahead {
@@ -60,13 +63,18 @@ func (r *reply) more() bool     { return r.err == nil && r.More() }
 
 // item returns the letter of the next item, which must be one of some, and its number.
 func (r *reply) item(letters string) (code byte, n int64) {
+	code, n, _ = r.pair(letters)
+	return code, n
+}
+
+func (r *reply) pair(letters string) (code byte, first, second int64) {
 	if r.err != nil {
-		return 0, 0
+		return 0, 0, 0
 	}
-	if code, n, _, r.err = r.Item(); r.err == nil && strings.IndexByte(letters, code) < 0 {
+	if code, first, second, r.err = r.Item(); r.err == nil && strings.IndexByte(letters, code) < 0 {
 		r.err = fmt.Errorf("unexpected item %q", code)
 	}
-	return code, n
+	return code, first, second
 }
 
 func (r *reply) text() (text string) {

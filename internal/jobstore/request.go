@@ -26,16 +26,17 @@ type Request struct {
 	Setting
 }
 
-// Setting is a pause, or its end. A request with another verb uses only the mark and the origin.
+// Setting is a pause, or its end. A request with another verb uses only the mark, the time and the origin.
 type Setting struct {
 	Mark
 	On bool
 	Origin
+	Made time.Time // by the nodes' clocks; zero: the version says it
 }
 
-// Mark identifies a request, and orders those with one verb for one job.
+// Mark identifies a request, and orders those with one verb for one job. It never changes.
 type Mark struct {
-	Version int64  // when it was made, in µs by the nodes' clocks, but above all earlier ones
+	Version int64  // above all earlier ones, whatever the clocks say; usually when it was made, in µs by the nodes' clocks
 	ID      string // six random hexadecimal digits
 }
 
@@ -49,16 +50,38 @@ type Origin struct {
 }
 
 // At returns when the request was made.
-func (m Mark) At() time.Time { return timeOf(m.Version) }
+func (s Setting) At() time.Time {
+	if s.Made.IsZero() {
+		return timeOf(s.Version)
+	}
+	return s.Made
+}
+
+// Present returns the setting as made now if it is from the future: the nodes' clocks were set back since it was made.
+func (s Setting) Present(now time.Time) Setting {
+	if s.At().After(now.Add(Ahead)) {
+		s.Made = now
+	}
+	if s.Since.After(now.Add(Ahead)) {
+		s.Since = now.Truncate(time.Millisecond)
+	}
+	return s
+}
+
+// farthest is how far a version may be ahead of the nodes' clocks. Versions increase by one at a time while the clocks are behind, so
+// they reach it only if somebody else writes to a node. Otherwise such a node could use up all versions.
+const farthest = 10 * 365 * 24 * time.Hour
+
+// isFar reports whether no clock and no replica can have given the mark.
+func (m Mark) isFar(now time.Time) bool { return timeOf(m.Version).After(now.Add(farthest)) }
 
 // IsNewer reports whether m is newer than another mark.
 func (m Mark) IsNewer(than Mark) bool {
 	return m.Version > than.Version || m.Version == than.Version && m.ID > than.ID
 }
 
-// Covers reports whether a request is applied if the newest applied one is m. If the nodes' clocks were set back, that request may have
-// another version than on the nodes.
-func (m Mark) Covers(request Mark) bool { return m.ID == request.ID || !request.IsNewer(m) }
+// Covers reports whether a request is applied if the newest applied one is m.
+func (m Mark) Covers(request Mark) bool { return !request.IsNewer(m) }
 
 // Holds reports whether a pause has begun and not ended.
 func (s Setting) Holds(now time.Time) bool {
@@ -94,15 +117,6 @@ func (s *State) applied(r Request) Mark {
 		}
 	}
 	return Mark{}
-}
-
-// Present returns a request with the present time if it is from the future: the nodes' clocks were set back since it was made. It is
-// newer than what the state has.
-func (s *State) Present(r Request, now time.Time) Request {
-	if r.At().After(now.Add(Ahead)) {
-		r.Version = max(now.UnixMicro(), s.applied(r).Version+1)
-	}
-	return r
 }
 
 // field returns the field of the nodes' hash of requests in which a request for a job is.

@@ -59,7 +59,7 @@ func TestHistory_NoneOfTheFarFuture(t *testing.T) {
 		a.mustPrepare(job)
 		at := c.Start.Truncate(time.Second).UTC()
 		good := jobstore.Record{Slot: jobstore.Slot{At: at}, ID: "1", State: jobstore.StateOK, Start: at, End: at.Add(time.Second)}
-		if errs, _ := a.writeAll(&jobstore.Write{Job: job, Ended: []jobstore.Record{good}}); errs[0] != nil {
+		if errs, _ := a.writeAll(&jobstore.Write{Job: job, State: &jobstore.State{}, Ended: []jobstore.Record{good}}); errs[0] != nil {
 			t.Fatal(errs[0])
 		}
 		for _, record := range []string{
@@ -82,32 +82,42 @@ func TestHistory_NoneOfTheFarFuture(t *testing.T) {
 	})
 }
 
-// A time of the future in a node's state is that node's error. Otherwise the other nodes would take over the state, and nothing
-// would happen until then.
+func endedAt(r jobstore.Record, at time.Time) *jobstore.Record {
+	r.End = at
+	return &r
+}
+
+// A time of the future, or a mark of the far future, in a node's state is that node's error. Otherwise the other nodes would take
+// over the state, and nothing would happen until then.
 func TestPrepare_AStateOfATimeToComeIsNotBelieved(t *testing.T) {
 	for name, spoil := range map[string]func(s *jobstore.State, at time.Time){
-		"since":                func(s *jobstore.State, at time.Time) { s.Since = at },
-		"manual":               func(s *jobstore.State, at time.Time) { s.Manual = settingAt(at, "ffffff").Mark },
-		"cancel":               func(s *jobstore.State, at time.Time) { s.Canceled = settingAt(at, "ffffff").Mark },
+		"since":  func(s *jobstore.State, at time.Time) { s.Since = at },
+		"manual": func(s *jobstore.State, at time.Time) { s.Manual = settingAt(at.Add(10*year), "ffffff").Mark },
+		"cancel": func(s *jobstore.State, at time.Time) { s.Canceled = settingAt(at.Add(10*year), "ffffff").Mark },
+		"rerun": func(s *jobstore.State, at time.Time) {
+			s.Reruns = []jobstore.Rerun{{Tick: s.Since, Mark: settingAt(at.Add(10*year), "ffffff").Mark}}
+		},
+		"open":                 func(s *jobstore.State, at time.Time) { s.Open[0].Began = at },
 		"lost":                 func(s *jobstore.State, at time.Time) { s.Lost = at },
 		"not run":              func(s *jobstore.State, at time.Time) { s.NotRun.Tick = at },
 		"pause":                func(s *jobstore.State, at time.Time) { s.Pause = settingAt(at, "ffffff") },
-		"end of the last run":  func(s *jobstore.State, at time.Time) { s.Last.End = at },
-		"end of the last good": func(s *jobstore.State, at time.Time) { s.LastOK.End = at },
+		"end of the last run":  func(s *jobstore.State, at time.Time) { s.Last = endedAt(*s.Last, at) },
+		"end of the last good": func(s *jobstore.State, at time.Time) { s.LastOK = endedAt(*s.LastOK, at) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			inBubble(t, 3, func(t *testing.T, c *cluster) {
 				a := c.writer("a")
 				a.mustPrepare("job")
 				run := jobstore.Record{Slot: jobstore.Slot{At: c.Start}, ID: "r", State: jobstore.StateOK, Start: c.Start, End: c.Start}
-				state := jobstore.State{Since: c.Start, Mark: c.Start, Last: run, LastOK: run,
+				other := run
+				other.ID = "another"
+				state := jobstore.State{Since: c.Start, Mark: c.Start, Last: &run, LastOK: &other,
 					Open: []jobstore.Open{{Slot: run.Slot, ID: "o", Attempt: 1, Tries: 1, Start: c.Start}}}
-				state.LastOK.ID = "another"
 				for _, ahead := range []time.Duration{time.Second, time.Hour} {
 					s := state
 					s.Open = slices.Clone(state.Open)
 					spoil(&s, time.Now().Add(ahead))
-					if errs, _ := a.writeAll(&jobstore.Write{Job: "job", State: s}); errs[0] != nil {
+					if errs, _ := a.writeAll(&jobstore.Write{Job: "job", State: &s}); errs[0] != nil {
 						t.Fatal(errs[0])
 					}
 					for _, p := range a.mustPrepare("job") {

@@ -5,7 +5,8 @@ import (
 	"time"
 )
 
-// State is everything that the nodes know of a job, except its history. The leader writes it as a whole.
+// State is everything that the nodes know of a job, except its history. The leader writes it as a whole. States share their records,
+// which do not change.
 type State struct {
 	Since    time.Time   // when a leader first had the job
 	Plan     string      // normalized spec and zone; a different plan has different ticks
@@ -20,10 +21,10 @@ type State struct {
 	Waits    string      // why ticks after the mark, or runs to repeat, wait; empty: as far as the leader knew, none did
 	Open     []Open      // runs without an end, in the order in which they were opened
 	Kept     []time.Time // ticks up to the mark that a changed plan has as well, and that have not begun
-	Skipped  Record      // skipped ticks that no row of the history has yet; its State is empty if there are none
-	Last     Record      // the newest run that has ended; its State is empty if there is none
-	LastOK   Record      // the newest that ended with StateOK
-	ByHand   Record      // the newest triggered run that has ended, or that did not take place
+	Skipped  *Record     // skipped ticks that no row of the history has yet; nil: there are none, as below
+	Last     *Record     // the newest run that has ended
+	LastOK   *Record     // the newest that ended with StateOK
+	ByHand   *Record     // the newest triggered run that has ended, or that did not take place
 	Reruns   []Rerun     // requests to run ticks again that were applied lately
 	Failures int         // runs in a row that failed or were lost
 	Removed  bool        // the leader does not have the job any more
@@ -52,6 +53,14 @@ func (r Range) Length() time.Duration { return r.UpTo.Sub(r.After) }
 // AllJobs is the name under which the pause of all jobs is kept: that of a job without ticks. No other job can have the name.
 const AllJobs = "\x01all jobs"
 
+// Label returns what people call a job.
+func Label(job string) string {
+	if job == AllJobs {
+		return "all jobs"
+	}
+	return fmt.Sprintf("job %q", job)
+}
+
 // MaxOpen is the largest number of open runs in a state. A state with more is neither written nor read.
 const MaxOpen = 1000
 
@@ -63,14 +72,27 @@ func (s *State) check() error {
 	return nil
 }
 
-// newest returns the newest time in the state, except for the mark, the starts of runs, and ticks that were opened. A run with
-// jitter is opened before its start. If the nodes' clocks are set back, a tick that was opened keeps its name.
+// newest returns the newest time in the state, except for the mark, the starts of attempts, and ticks that were opened. A run
+// with jitter may be taken over before its start. If the nodes' clocks are set back, a tick that was opened keeps its name.
 func (s *State) newest() time.Time {
 	t := s.Pause.At()
-	for _, other := range []time.Time{
-		s.All.At(), s.Manual.At(), s.Canceled.At(), s.Since, s.NotRun.Tick, s.Lost, s.Skipped.End, s.Last.End, s.LastOK.End, s.ByHand.End,
-	} {
+	for _, other := range []time.Time{s.All.At(), s.Since, s.NotRun.Tick, s.Lost} {
 		t = latest(t, other)
+	}
+	for _, r := range []*Record{s.Skipped, s.Last, s.LastOK, s.ByHand} {
+		if r != nil {
+			t = latest(t, r.End)
+		}
+	}
+	for _, o := range s.Open {
+		t = latest(t, o.Began)
+	}
+	marks := []Mark{s.Pause.Mark, s.All.Mark, s.Manual, s.Canceled}
+	for _, r := range s.Reruns {
+		marks = append(marks, r.Mark)
+	}
+	for _, m := range marks { // they may be ahead of the clocks, but not by so much
+		t = latest(t, timeOf(m.Version).Add(-farthest))
 	}
 	return t
 }

@@ -15,8 +15,8 @@ const MaxSeq = 99_999_999
 // Write is a new state of a job.
 type Write struct {
 	Job     string
-	Follows At // position of the state from which this one was made
-	State   State
+	Follows At       // position of the state from which this one was made
+	State   *State   // does not change any more
 	Opens   bool     // it opens a tick
 	Ended   []Record // for the history, the newest last
 }
@@ -38,13 +38,13 @@ func (s *Store) Write(
 		return slices.Repeat([]error{err}, len(writes)), nil
 	}
 	from := len(s.runsKey("")) + 1
-	args := append(slices.Clip(s.leading), string(b), At{b, seq}.encode()[ballotLen:], from)
+	args := append(s.leading(ctx), string(b), At{b, seq}.encode()[ballotLen:], from)
 	keys := s.keys(s.namesKey())
 	errs = make([]error, len(writes))
 	var sent []int // indices of writes
 	for i, w := range writes {
 		if err := w.State.check(); err != nil {
-			errs[i] = fmt.Errorf("write of %q: %w", w.Job, err)
+			errs[i] = fmt.Errorf("write of %s: %w", Label(w.Job), err)
 			continue
 		}
 		sent = append(sent, i)
@@ -112,7 +112,7 @@ func (w *Write) appendArgs(args []any) []any {
 	ended := w.Ended[max(len(w.Ended)-maxRecords, 0):]
 	entry := fmt.Appendf(make([]byte, 0, 512), "%-*s%0*d%0*d", ballotLen+seqLen, w.Follows.encode(),
 		markLen, max(w.State.Mark.UnixMilli(), 0), recordsLen, len(ended))
-	args = append(args, string(w.State.append(entry)))
+	args = append(args, w.State.append(entry))
 	for i := range ended {
 		args = append(args, encode(ended[i].code))
 	}
@@ -141,7 +141,7 @@ func (s *Store) outcome(job string, answers []quorum.Answer[[]error], i int, cau
 	if ok {
 		return nil
 	}
-	return short.Of(fmt.Sprintf("write of %q", job), kindOf(short), cause)
+	return short.Of("write of "+Label(job), kindOf(short), cause)
 }
 
 // readWritten reads the reply of the script write. It returns an error for each job, or nil if it is stored.

@@ -37,15 +37,15 @@ func TestWrite_AStateThatCannotBeReadIsNotSent(t *testing.T) {
 		for i := range jobstore.MaxOpen + 1 {
 			bad.Open = append(bad.Open, jobstore.Open{ID: fmt.Sprint(i), Slot: jobstore.Slot{At: c.Start}})
 		}
-		errs, _ := w.writeAll(&jobstore.Write{Job: job, State: bad}, &jobstore.Write{Job: "other", State: good})
+		errs, _ := w.writeAll(&jobstore.Write{Job: job, State: &bad}, &jobstore.Write{Job: "other", State: &good})
 		if len(errs) != 2 || errs[0] == nil || errs[1] != nil {
 			t.Errorf("got %v", errs)
 		}
-		if errs, _ := w.writeAll(&jobstore.Write{Job: job, State: bad}); len(errs) != 1 || errs[0] == nil {
+		if errs, _ := w.writeAll(&jobstore.Write{Job: job, State: &bad}); len(errs) != 1 || errs[0] == nil {
 			t.Errorf("alone: %v", errs)
 		}
 		bad.Open = bad.Open[1:]
-		if errs, _ := w.writeAll(&jobstore.Write{Job: job, State: bad}); errs[0] != nil {
+		if errs, _ := w.writeAll(&jobstore.Write{Job: job, State: &bad}); errs[0] != nil {
 			t.Error(errs[0])
 		}
 		basis, err := w.Decide(w.mustPrepare(job), 0)
@@ -265,7 +265,7 @@ func TestWrite_AHistoryOfAnotherTypeCostsNoOtherJobAnything(t *testing.T) {
 		ended := []jobstore.Record{{Slot: jobstore.Slot{At: c.Start}, State: jobstore.StateOK, Start: c.Start}}
 		var writes []*jobstore.Write
 		for _, name := range []string{job, "sound"} {
-			writes = append(writes, &jobstore.Write{Job: name, State: jobstore.State{Mark: c.Start}, Ended: ended})
+			writes = append(writes, &jobstore.Write{Job: name, State: &jobstore.State{Mark: c.Start}, Ended: ended})
 		}
 		if errs, _ := a.writeAll(writes...); errs[0] != nil || errs[1] != nil {
 			t.Errorf("the states are not stored: %v", errs)

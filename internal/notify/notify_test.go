@@ -26,7 +26,8 @@ const denied = time.Second
 type process struct {
 	*notify.Notifier
 	*nodetest.Links
-	cluster *nodetest.Cluster
+	cluster  *nodetest.Cluster
+	failures *atomic.Int32
 }
 
 func run(t *testing.T, test func(t *testing.T, p *process)) {
@@ -39,11 +40,16 @@ func run(t *testing.T, test func(t *testing.T, p *process)) {
 		defer tasks.Wait()
 		defer end()
 		links := c.Links()
+		var failures atomic.Int32
 		n := notify.New(links.Clients(), notify.Config{
 			Open: open, Start: func(fn func()) bool { tasks.Go(fn); return true },
-			Timeout: 100 * time.Millisecond, Denied: denied, Seen: func(int, error) {},
+			Timeout: 100 * time.Millisecond, Denied: denied, Seen: func(_ int, err error) {
+				if err != nil {
+					failures.Add(1)
+				}
+			},
 		})
-		test(t, &process{n, links, c})
+		test(t, &process{n, links, c, &failures})
 	})
 }
 
@@ -136,6 +142,29 @@ func TestSubscribe_NoticesAConnectionThatIsSilent(t *testing.T) {
 			t.Errorf("%d new connections, although the one before them works", n)
 		}
 	})
+}
+
+// A server that refuses the question shows by that as well that the connection works.
+func TestSubscribe_AnyAnswerShowsThatTheConnectionWorks(t *testing.T) {
+	for _, refusal := range []string{"ERR unknown command", "NOPERM this user has no permissions to run the command"} {
+		run(t, func(t *testing.T, p *process) {
+			p.cluster.SetPreHook(1, func(peer *server.Peer, cmd string, _ ...string) bool {
+				if cmd == "UNSUBSCRIBE" {
+					peer.WriteError(refusal)
+				}
+				return cmd == "UNSUBSCRIBE"
+			})
+			s := p.subscribe()
+			wantEvents(t, s, back(0, 1, 2)...)
+			dials := p.cluster.Node(1).TotalConnectionCount()
+			time.Sleep(time.Hour)
+			if n := p.cluster.Node(1).TotalConnectionCount() - dials; n > 0 || p.failures.Load() > 0 {
+				t.Errorf("%d new connections, and %d failures are reported", n, p.failures.Load())
+			}
+			p.publish(t, 1, "from 1")
+			wantEvents(t, s, text(1))
+		})
+	}
 }
 
 // What a node published before it has confirmed the channel may have been missed.

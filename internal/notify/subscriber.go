@@ -142,6 +142,7 @@ func (s *subscriber) receive(link *redis.PubSub, refused signal.Signal) error {
 				continue
 			}
 		}
+		asked := limit != quiet
 		limit = quiet
 		switch m := message.(type) {
 		case *redis.Subscription:
@@ -152,10 +153,13 @@ func (s *subscriber) receive(link *redis.PubSub, refused signal.Signal) error {
 		case *redis.Message:
 			s.message(m)
 		}
-		if refusal.Code(err) == refusal.NoPerm {
+		switch _, answered := errors.AsType[redis.Error](err); {
+		case asked && answered: // so the connection works
+			refused.Set() // in case it answers an earlier SUBSCRIBE
+		case refusal.Code(err) == refusal.NoPerm:
 			n.config.Seen(s.node, plain.Error(err))
 			refused.Set()
-		} else if err != nil {
+		case err != nil:
 			return err
 		}
 	}

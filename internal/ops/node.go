@@ -23,6 +23,7 @@ type Node struct {
 	Latency *Duration `json:"latency_ms,omitempty"`
 	Guard   *Duration `json:"guard_ms,omitempty"` // for how long it grants nothing
 	Offset  *Duration `json:"clock_offset_ms,omitempty"`
+	List    string    `json:"list,omitempty"`   // joined, claimed or fresh, number of nodes, and turn
 	Err     string    `json:"error,omitempty"`  // why it does not count
 	Denied  string    `json:"denied,omitempty"` // rights that the user lacks
 }
@@ -34,6 +35,7 @@ func NodeOf(n redlock.NodeStatus) Node {
 		shown.Err = n.Err.Error()
 	} else {
 		latency, guard, offset := Duration(n.Latency), Duration(n.Guard), Duration(n.ClockOffset)
+		shown.List = n.List.String()
 		shown.Latency, shown.Guard, shown.Offset = &latency, &guard, &offset
 	}
 	if n.Denied != nil {

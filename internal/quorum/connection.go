@@ -6,6 +6,7 @@ import (
 	"io"
 	"net"
 	"os"
+	"slices"
 	"sync/atomic"
 	"syscall"
 	"time"
@@ -16,6 +17,28 @@ import (
 	"github.com/redlockfx/redlockfx/internal/bounded"
 )
 
+type dialer = func(ctx context.Context, network, addr string) (net.Conn, error)
+
+// wire is the connection that was dialed last. go-redis (9.22) leaves one open whose setup has failed.
+type wire struct{ last atomic.Pointer[net.Conn] }
+
+func (w *wire) of(dial dialer) dialer {
+	return func(ctx context.Context, network, addr string) (net.Conn, error) {
+		conn, err := dial(ctx, network, addr)
+		if err == nil {
+			w.last.Store(&conn)
+		}
+		return conn, err
+	}
+}
+
+// close is safe for concurrent use.
+func (w *wire) close() {
+	if conn := w.last.Load(); conn != nil {
+		_ = (*conn).Close()
+	}
+}
+
 // connection is what a node's calls are sent on: one connection that is kept, or one of the given client's pool, or a cluster's client
 // of its own, or a client of another kind. On a single connection, whatever the client's options, go-redis only repeats dialing and
 // commands that the server has refused.
@@ -24,13 +47,14 @@ type connection struct {
 	cluster *redis.ClusterClient // client, if it is that of a cluster: it was made here
 	timeout time.Duration
 	options *redis.Options // of a client of its own; nil: the given one is no *redis.Client
+	dial    dialer         // the given client's
 	shared  *redis.Client  // the given client, if its own pool is used; nil: it is not
 	single  *redis.Client  // that conn is from: shared, or one made with options
 	conn    *redis.Conn    // nil: none yet
 	used    time.Time      // when conn was last used
-	hasty   bool           // conn may be broken, because it was idle, so it has half of the timeout
+	hasty   bool           // conn was idle and may be broken, or the pool is full: it has half of the timeout
 	dials   bool           // the last commands may have waited for a dial
-	wire    atomic.Pointer[net.Conn]
+	wire    wire
 	base    context.Context // of the call under way, if its caller carries it
 	aborted atomic.Bool     // nobody waits for the command under way any more
 	gone    chan struct{}   // holds one token when abort has returned
@@ -67,15 +91,14 @@ const Failover = "FailoverClient"
 // take it. The copy does not have the hooks of the given client, which go-redis (9.23) does not show, nor its limiter.
 func (c *connection) ownOptions(given *redis.Options, timeout time.Duration) *redis.Options {
 	o := *given
-	dial := o.Dialer
+	c.dial = o.Dialer
+	dial := c.wire.of(c.dial)
 	o.Dialer = func(ctx context.Context, network, addr string) (net.Conn, error) {
-		wire, err := dial(ctx, network, addr)
-		if err == nil {
-			if c.wire.Store(&wire); c.aborted.Load() {
-				_ = wire.Close()
-			}
+		conn, err := dial(ctx, network, addr)
+		if c.aborted.Load() {
+			c.wire.close()
 		}
-		return wire, err
+		return conn, err
 	}
 	o.DialTimeout, o.ReadTimeout, o.WriteTimeout, o.PoolTimeout = timeout, timeout, timeout, timeout
 	o.ContextTimeoutEnabled = false
@@ -178,7 +201,8 @@ func (c *connection) process(until time.Time, cmds []redis.Cmder, soon bool) err
 }
 
 // take takes a connection. If it may have been idle and hasty is set, it has half of the timeout: what it loses may be
-// lost on the way, as at a router that has forgotten the connection, and the other half is enough to send it again.
+// lost on the way, as at a router that has forgotten the connection, and the other half is enough to send it again. So
+// has one of a full pool: only a connection beside it shows whether others are busy with its connections or the node hangs.
 func (c *connection) take(hasty bool) {
 	if c.cluster != nil {
 		c.hasty = hasty && c.cluster.PoolStats().IdleConns > 0
@@ -190,11 +214,21 @@ func (c *connection) take(hasty bool) {
 		c.single = redis.NewClient(c.options)
 	}
 	on := c.single
-	c.hasty = hasty && on.PoolStats().IdleConns > 0
+	c.hasty = hasty && on.PoolStats().IdleConns > 0 || c.isFull()
 	if c.hasty && !on.Options().ContextTimeoutEnabled { // the copy (9.22) would not have its hooks
 		on = on.WithTimeout(c.timeout / 2)
 	}
 	c.conn = on.Conn()
+}
+
+// isFull reports whether a command waits until somebody gives the pool a connection back: all are in use or promised to
+// commands that dial or wait.
+func (c *connection) isFull() bool {
+	if !c.isPooled() {
+		return false
+	}
+	pool := c.shared.PoolStats()
+	return int(pool.TotalConns)-int(pool.IdleConns)+int(pool.PendingRequests) >= c.shared.Options().PoolSize
 }
 
 // renew has the next commands, until rejoin, sent on a connection that is dialed for them. Other clients drop the broken one
@@ -217,31 +251,22 @@ func (c *connection) rejoin() {
 // has had it called takes the token that it leaves.
 func (c *connection) abort() {
 	c.aborted.Store(true)
-	if wire := c.wire.Load(); wire != nil {
-		_ = (*wire).Close()
-	}
+	c.wire.close()
 	c.gone <- struct{}{}
 }
 
-// isBroken reports whether an error says that the connection was closed, now or long before, as by a node that restarts,
-// or that it may have been forgotten. Another connection may work.
-func (c *connection) isBroken(err error) bool {
-	silent := errors.Is(err, os.ErrDeadlineExceeded) || errors.Is(err, context.DeadlineExceeded)
-	return c.hasty && silent || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) ||
-		errors.Is(err, net.ErrClosed) || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE)
+// ends are the errors of connections that the other end, or the kernel when its probes failed, has ended.
+var ends = []error{
+	io.EOF, io.ErrUnexpectedEOF, net.ErrClosed, syscall.ECONNRESET, syscall.EPIPE,
+	syscall.ETIMEDOUT, syscall.EHOSTUNREACH, syscall.ENETUNREACH,
 }
 
-// isExhausted reports whether err says that nothing was sent because all connections of the client were in use. The
-// wait for one usually ends with the context, as dialing does.
-func (c *connection) isExhausted(err error) bool {
-	if errors.Is(err, redis.ErrPoolTimeout) || errors.Is(err, redis.ErrPoolExhausted) {
-		return true
-	}
-	if c.shared == nil || !errors.Is(err, context.DeadlineExceeded) {
-		return false
-	}
-	pool := c.shared.PoolStats()
-	return pool.IdleConns == 0 && int(pool.TotalConns) >= c.shared.Options().PoolSize
+// isBroken reports whether an error says that the connection was closed, now or long before, as by a node that restarts,
+// that it may have been forgotten, or that the pool gave none. Another connection may work.
+func (c *connection) isBroken(err error) bool {
+	silent := errors.Is(err, os.ErrDeadlineExceeded) || errors.Is(err, context.DeadlineExceeded)
+	none := errors.Is(err, redis.ErrPoolTimeout) || errors.Is(err, redis.ErrPoolExhausted)
+	return c.hasty && silent || none || slices.ContainsFunc(ends, func(end error) bool { return errors.Is(err, end) })
 }
 
 // isWarm reports whether the connection was used a moment ago.

@@ -19,13 +19,16 @@
 //     ([ErrUnsent]), or the node may have acted on it ([ErrPerhapsDone]).
 //   - Calls that wait while a pipeline is under way are the next one. Calls of one [Command] share a script call.
 //   - No command is resent unnoticed. If a connection breaks, or one that was idle does not answer within half of the
-//     timeout, a command is sent once more, on a new connection, and its answers say so ([Answer.Resent]).
+//     timeout, a command is sent once more, on a new connection, and its answers say so ([Answer.Resent]). A command
+//     that got no connection of a full pool by then is sent on a new one, which shows whether the node works.
 //
 // # Connections
 //
 // A node has a connection of its own, made from the options of its client, if that is a *redis.Client. So a call costs no
 // more than its commands, and other users of the client cost it nothing. Other clients, such as those of a Redis Cluster,
 // are used as they are; so are those of Sentinel, whose connections end with a change of the master, and those with
-// ContextTimeoutEnabled, whose hooks are then used as well. A node is inspected when it is first reached, after a call that
-// it did not answer, and whenever [Quorum.Inspect] requests it.
+// ContextTimeoutEnabled, whose hooks are then used as well. Beside the pool of a Ring, or of a client of another type,
+// nothing can be dialed: if it stays full for the whole timeout, the node counts as silent. A node is inspected when it
+// is first reached, after a call that it did not answer, when another server answers, and whenever [Quorum.Inspect] requests it.
+// Further connections, each for one inspection, show whether its address leads to several servers.
 package quorum

@@ -18,9 +18,6 @@ var (
 
 	// ErrNotTried says that nobody tried to send a node's call. It is an ErrUnsent.
 	ErrNotTried error = reason{ErrUnsent, "not sent"}
-	// ErrNoConnection says that all connections of the client's pool were in use, perhaps by others. It is an ErrUnsent, for
-	// which the node is not to blame.
-	ErrNoConnection error = reason{ErrUnsent, "all connections of the client's pool are in use"}
 	// ErrHeldUp says that this process, or a hook or a limiter of its client, was busy for long after the deadline of a call,
 	// for which the node is not to blame. The call may be of either nature.
 	ErrHeldUp = errors.New("this process had no processor in time, or a hook or a limiter of its client took too long")
@@ -30,6 +27,7 @@ var (
 	errNotAwaited = reason{ErrNoAnswer, "not waited for: the other nodes had decided the outcome"}
 	errNotAsked   = reason{ErrNotTried, "not asked: other nodes were asked first"}
 	errNotYet     = reason{ErrNoAnswer, "not sent in time: no connection yet, or held up in this process"}
+	errAnother    = errors.New("another server has answered than the one to which the address leads")
 	errGone       = errors.New("its caller no longer waits")
 	errExpired    = reason{ErrNotTried, "not sent: earlier calls are still waiting for this node"}
 )

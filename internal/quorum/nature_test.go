@@ -106,7 +106,7 @@ func TestNature_SaysWhetherTheNodeMayHaveActed(t *testing.T) {
 				if code := refusal.Code(a.Err); code != c.code {
 					t.Errorf("%v has the code %q, want %q", a.Err, code, c.code)
 				}
-				if isHere := errors.Is(a.Err, quorum.ErrNoConnection) || strings.Contains(a.Err.Error(), "this process"); isHere && q.Slow(0) {
+				if isHere := strings.Contains(a.Err.Error(), "this process"); isHere && q.Slow(0) {
 					t.Error("the node is blamed")
 				}
 				if errors.Is(a.Err, quorum.ErrUnsent) && errors.Is(a.Err, quorum.ErrPerhapsDone) {
@@ -114,47 +114,6 @@ func TestNature_SaysWhetherTheNodeMayHaveActed(t *testing.T) {
 				}
 			})
 		})
-	}
-}
-
-// Other users of a client may have all its connections. A Quorum has its own, except for a Sentinel client, and then that
-// is not the node's fault. The test runs in real time, because go-redis waits for a connection with timers that all
-// bubbles share.
-func TestNature_AFullPoolIsNotTheNodesFault(t *testing.T) {
-	nodes := nodetest.Start(1)
-	defer nodes.Close()
-	options := nodes.Links().Options(0)
-	options.PoolSize = 1
-	own := redis.NewClient(options)
-	defer own.Close()
-	options.Addr = "FailoverClient" // as of each Sentinel client
-	client := redis.NewClient(options)
-	q := quorum.New([]redis.UniversalClient{client}, nodes.Addrs(), config())
-	other := client.Conn()
-	if err := other.Ping(t.Context()).Err(); err != nil { // takes the connection
-		t.Fatal(err)
-	}
-	plain := quorum.New([]redis.UniversalClient{own}, nodes.Addrs(), config())
-	another := own.Conn()
-	defer func() { _ = another.Close() }()
-	if err := another.Ping(t.Context()).Err(); err != nil {
-		t.Fatal(err)
-	}
-	if a := askUntilOver(t, plain); a.Err != nil {
-		t.Errorf("a connection of its own is not used: %v", a.Err)
-	}
-	if a := askUntilOver(t, q); !errors.Is(a.Err, quorum.ErrNoConnection) || errors.Is(a.Err, quorum.ErrPerhapsDone) {
-		t.Errorf("%v, want %v", a.Err, quorum.ErrNoConnection)
-	}
-	if q.Slow(0) {
-		t.Error("the node is blamed")
-	}
-	_ = other.Close()
-	if a := askUntilOver(t, q); a.Err != nil {
-		t.Errorf("with a free connection: %v", a.Err)
-	}
-	if err := errors.Join(plain.Close(context.Background()), q.Close(context.Background()), client.Close()); err != nil {
-		t.Error(err)
 	}
 }
 
@@ -301,7 +260,7 @@ func startOn(c *bubble.Cluster, client redis.UniversalClient, judge func(int, qu
 	})
 	config := config()
 	if judge != nil {
-		config.Inspection = quorum.NewInspection(inspecting.Call(nil), judge)
+		config.Inspection = quorum.NewInspection(inspecting.Call(nil), judge, nil)
 	}
 	q := quorum.New([]redis.UniversalClient{client}, c.Addrs(), config)
 	c.T.Cleanup(func() {

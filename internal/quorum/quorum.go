@@ -2,6 +2,7 @@ package quorum
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -38,13 +39,22 @@ type Exchange struct {
 type Inspection struct {
 	command command
 	judge   func(node int, r result) error
+	looked  func(node int, r result) (another bool)
 }
 
 // NewInspection makes an Inspection. It sends call; judge returns why the node must not be asked anything else, or nil.
-func NewInspection[T any](call Call[T], judge func(node int, a Answer[T]) error) Inspection {
-	return Inspection{call.command, func(node int, r result) error {
+// looked is called with answers to the same call on other connections, dialed for this alone, and reports whether they are of
+// another server than the last answer; nil: there are no such calls. Calls of both for one node come one after the other.
+func NewInspection[T any](
+	call Call[T], judge func(node int, a Answer[T]) error, looked func(node int, a Answer[T]) (another bool),
+) Inspection {
+	i := Inspection{command: call.command, judge: func(node int, r result) error {
 		return judge(node, answerOf(&r, call.command.script.read))
 	}}
+	if looked != nil {
+		i.looked = func(node int, r result) bool { return looked(node, answerOf(&r, call.command.script.read)) }
+	}
+	return i
 }
 
 // Quorum is a fixed list of nodes. Its methods are safe for concurrent use.
@@ -158,14 +168,55 @@ func CutShort(op string, cause error) error {
 // nodes agree, and short has their reasons.
 func Collect[T any](q *Quorum, answers []Answer[T], agrees func(node int, a *Answer[T]) error) (short *Shortfall, ok bool) {
 	short = &Shortfall{Size: q.Size(), Need: q.Majority()}
+	var space [UsualNodes]int
+	agree := space[:0]
+	reasons := make([]error, len(answers))
 	for i := range answers {
-		if err := agrees(i, &answers[i]); err != nil {
+		if reasons[i] = agrees(i, &answers[i]); reasons[i] == nil {
+			agree, reasons[i] = append(agree, i), ErrOtherList
+		}
+	}
+	for _, i := range OfOneList(agree, answers) {
+		reasons[i] = nil
+		short.Got++
+	}
+	for i, err := range reasons {
+		if err != nil {
 			short.Nodes = append(short.Nodes, NodeError{q.Addr(i), err})
-		} else {
-			short.Got++
 		}
 	}
 	return short, short.Got >= short.Need
+}
+
+// UsualNodes is the usual maximum of nodes; more cost an allocation.
+const UsualNodes = 9
+
+// ErrOtherList says that a yes does not count.
+var ErrOtherList = errors.New("it serves another list of nodes than the others")
+
+// OfOneList returns those of some nodes that serve the same list, which is that of most of them: in one decision, only answers under one
+// list count. It reuses nodes.
+func OfOneList[T any](nodes []int, answers []Answer[T]) []int {
+	same := func(label string) (n int) {
+		for _, i := range nodes {
+			if answers[i].Label == label {
+				n++
+			}
+		}
+		return n
+	}
+	most, label := 0, ""
+	for _, i := range nodes {
+		if answers[i].Label == label && most > 0 {
+			continue
+		}
+		if n := same(answers[i].Label); n == len(nodes) {
+			return nodes // the usual case
+		} else if n > most {
+			most, label = n, answers[i].Label
+		}
+	}
+	return slices.DeleteFunc(nodes, func(i int) bool { return answers[i].Label != label })
 }
 
 // Of completes the error. cause is why the call ended early; nil if it did not.
@@ -179,16 +230,17 @@ func (e *Shortfall) Of(op string, kind, cause error) error {
 
 // IsDecided reports whether the nodes that agree are a majority, or cannot become one.
 func IsDecided[T any](q *Quorum, answers []Answer[T], agrees func(node int, a *Answer[T]) error) bool {
-	votes, open := 0, 0
+	var space [UsualNodes]int
+	agree, open := space[:0], 0
 	for i := range answers {
 		switch a := &answers[i]; {
 		case !a.Over:
 			open++
 		case agrees(i, a) == nil:
-			votes++
+			agree = append(agree, i)
 		}
 	}
-	return q.Decided(votes, open)
+	return q.Decided(len(OfOneList(agree, answers)), open)
 }
 
 // Succeeded says that each node agrees that did as it was asked.

@@ -304,7 +304,7 @@ func TestNode_GetsAScriptWhenItLacksIt(t *testing.T) {
 		look := quorum.NewScript("look", "return '1 1 -'", func(*quorum.Reply) (int64, error) { return 0, nil })
 		inspected := 0
 		config.Inspection = quorum.NewInspection(look.Command(1, nil, "n").Call(nil),
-			func(int, answer) error { inspected++; return nil })
+			func(int, answer) error { inspected++; return nil }, nil)
 		q := start(c, config)
 		requests := func() int {
 			before := c.Requests(0)

@@ -139,15 +139,17 @@ func answerOf[T any](r *result, read func(*Reply) (T, error)) Answer[T] {
 type Header struct {
 	Time     int64  // the node's clock, in microseconds since 1970; 0: not known
 	Identity uint64 // of the server; 0: not known
+	// Label is the first part of the label of the list that the server serves: "-" if it is joined in none, empty if not known.
+	Label string
 }
 
 // Reply is a script's reply while it is parsed. A script returns a line, or a list of a line and texts:
 //
-//	"SECONDS MICROSECONDS IDENTITY ITEM ITEM ...", text, text, ...
+//	"SECONDS MICROSECONDS IDENTITY.LABEL ITEM ITEM ...", text, text, ...
 //
 // SECONDS and MICROSECONDS are the node's clock. IDENTITY is up to 15 hexadecimal digits of the server's identity, or
-// "-". An item is a letter and numbers, such as "y17" or "h250/17", and may have texts. Batched calls have one item
-// each, in their order. A line costs one allocation, however many items it has.
+// "-". LABEL, which may be missing, is the first part of the label of its list. An item is a letter and numbers, such as "y17" or
+// "h250/17", and may have texts. Batched calls have one item each, in their order. A line costs one allocation, however many items it has.
 //
 // A list that starts with a number has the node's TIME and then anything: see [Reply.Rest].
 type Reply struct {
@@ -194,19 +196,21 @@ func ParseReply(raw any) (r Reply, err error) {
 	if !ok1 || !ok2 || seconds < 0 || seconds >= maxTime/1_000_000 || micros < 0 || micros >= 1_000_000 {
 		return r, unexpected(raw)
 	}
-	r.Time, r.Identity = seconds*1_000_000+micros, r.identity()
+	r.Time = seconds*1_000_000 + micros
+	r.Identity, r.Label = r.server()
 	return r, nil
 }
 
-// identity parses the next word; 0 if it is not a number.
-func (r *Reply) identity() uint64 {
+// server parses the next word: the identity, 0 if it is not a number, and the label.
+func (r *Reply) server() (identity uint64, label string) {
 	word, rest, _ := strings.Cut(strings.TrimLeft(r.line, " "), " ")
 	r.line = rest
+	word, label, _ = strings.Cut(word, ".")
 	n, err := strconv.ParseUint(word, 16, 60)
 	if err != nil {
-		return 0
+		n = 0
 	}
-	return n
+	return n, label
 }
 
 // Rest returns the list after its first element.

@@ -1,6 +1,7 @@
 package quorum
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -21,6 +22,8 @@ type worker struct {
 	*connection
 	tasks   []task
 	carried bool // by their caller; see carry
+	unfit   bool // the server that was inspected last
+	lookout lookout
 
 	// Scratch space of a pipeline.
 	names   map[string]struct{} // of its tasks
@@ -123,15 +126,32 @@ func (w *worker) run() {
 	clear(w.tasks)
 }
 
+// runPipeline sends the groups, and stores their results. If another server answers than was inspected, or the node is to be
+// looked at, this follows before any of the answers counts. Looks take longer than the groups, so they do not delay them.
 func (w *worker) runPipeline(until time.Time) {
 	defer w.rejoin()
-	err := w.inspect(until)
+	nature, err := ErrUnsent, w.inspect(until)
 	if err == nil {
 		w.exchange(until, w.groups)
-		return
+		nature = ErrPerhapsDone
+		if w.hasAnotherAnswered() {
+			w.node.inspect()
+			err = w.inspect(until)
+		}
+	}
+	if w.isLookDue() && w.node.isNear() && time.Until(until) > w.timeout/2 && w.look() {
+		w.lookout.pause = 0 // thoroughly again, but not with each call
+		w.node.inspect()
+		err = cmp.Or(w.inspect(until), err) // on the connection that is kept: has it led to another server all the time?
+		w.close()                           // the next call is sent where new connections lead to
+	}
+	if err == nil && w.hasAnotherAnswered() {
+		err = errAnother
 	}
 	for _, g := range w.groups {
-		g.err = err
+		if err != nil && g.err == nil {
+			g.err = failure{nature, err}
+		}
 	}
 }
 
@@ -158,17 +178,22 @@ func (w *worker) inspect(until time.Time) error {
 	if !n.uninspected.Swap(false) {
 		return nil
 	}
+	if w.unfit { // after a failover, new connections lead to another server
+		w.renew()
+	}
 	inspection := n.config.Inspection
 	asked := group{command: inspection.command}
 	w.exchange(until, []*group{&asked})
 	if failed, ok := errors.AsType[failure](asked.err); ok {
 		n.inspect()
-		return failure{ErrUnsent, fmt.Errorf("the inspection before it failed: %w", failed.cause)}
+		return fmt.Errorf("the inspection before it failed: %w", failed.cause)
 	}
-	if err := inspection.judge(n.index, asked.result); err != nil {
+	err := inspection.judge(n.index, asked.result)
+	if w.unfit = err != nil && asked.err == nil; err != nil {
 		n.inspect()
-		return failure{ErrUnsent, err}
+		return err
 	}
+	w.knows(asked.reply.Identity)
 	return nil
 }
 
@@ -270,14 +295,14 @@ func (w *worker) received(groups []*group, sent time.Time, err error) {
 			r.err = fmt.Errorf("the user lacks %s: script %s: %w", refusal.Right(r.err, string(source.text)), source.name, r.err)
 		}
 		isOver := errors.Is(r.err, context.DeadlineExceeded)
-		r.written = !w.isKnown() || !w.buffers[i].script.withdraw()
+		if r.written = !w.isKnown() || !w.buffers[i].script.withdraw(); !r.written {
+			w.wire.close()
+		}
 		switch isLate := w.isTimed() && now.Sub(sent) > 2*w.timeout; {
 		case w.aborted.Load():
 			r.err = errGone
 		case isLate && (isOver || errors.Is(r.err, os.ErrDeadlineExceeded) && !w.dials):
 			r.err = failure{ErrHeldUp, r.err}
-		case !r.written && w.isExhausted(r.err):
-			r.err = failure{ErrNoConnection, r.err}
 		case !r.written && isOver:
 			r.err = fmt.Errorf("no connection in time: %w", r.err)
 		}

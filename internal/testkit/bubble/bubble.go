@@ -9,6 +9,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/redis/go-redis/v9"
+
 	"github.com/redlockfx/redlockfx/internal/testkit/aged"
 	"github.com/redlockfx/redlockfx/internal/testkit/nodetest"
 	"github.com/redlockfx/redlockfx/internal/testkit/want"
@@ -51,14 +53,37 @@ func RunFresh(t *testing.T, n int, test func(t *testing.T, c *Cluster), opts ...
 // only that process.
 func (c *Cluster) Locker(opts ...redlock.Option) (*redlock.Locker, *nodetest.Links) {
 	c.T.Helper()
+	return c.LockerOf(c.all(), opts...)
+}
+
+// LockerOf is Locker with a list of some of the nodes, in that order.
+func (c *Cluster) LockerOf(nodes []int, opts ...redlock.Option) (*redlock.Locker, *nodetest.Links) {
+	c.T.Helper()
 	links := c.Links()
-	return c.LockerOn(links, opts...), links
+	return c.locker(links, nodes, opts), links
+}
+
+func (c *Cluster) all() (nodes []int) {
+	for i := range c.N {
+		nodes = append(nodes, i)
+	}
+	return nodes
 }
 
 // LockerOn makes a Locker for the process with these links. It is closed at the end of the test.
 func (c *Cluster) LockerOn(links *nodetest.Links, opts ...redlock.Option) *redlock.Locker {
 	c.T.Helper()
-	l, err := redlock.New(links.Clients(), append(slices.Clip(c.options), opts...)...)
+	return c.locker(links, c.all(), opts)
+}
+
+func (c *Cluster) locker(links *nodetest.Links, nodes []int, opts []redlock.Option) *redlock.Locker {
+	c.T.Helper()
+	all := links.Clients()
+	var some []redis.UniversalClient
+	for _, i := range nodes {
+		some = append(some, all[i])
+	}
+	l, err := redlock.New(some, append(slices.Clip(c.options), opts...)...)
 	want.NoError(c.T, err)
 	c.T.Cleanup(func() {
 		c.Heal() // Close waits for calls to nodes, which may hang

@@ -43,7 +43,9 @@ type packet struct {
 }
 
 func newConn(l *Links, address int) *conn {
-	c := &conn{links: l, address: address, node: l.leads[address]}
+	turns := l.leads[address]
+	c := &conn{links: l, address: address, node: turns[0]}
+	l.leads[address] = append(turns[1:], turns[0])
 	c.client = &end{conn: c, changed: sync.NewCond(&l.cluster.mu)}
 	c.server = &end{conn: c, changed: sync.NewCond(&l.cluster.mu), peer: c.client}
 	c.client.peer = c.server

@@ -12,7 +12,7 @@
 // process; a fault set on a Links affects that process alone. Both take effect as soon as they are
 // set, on open and on new connections.
 //
-// The address of a node leads to that node, unless [Links.Lead] makes it lead to another one.
+// The address of a node leads to that node, unless [Links.Lead] or [Links.LeadInTurn] makes it lead to others.
 //
 // The Cluster controls the state of the nodes: the process (Kill, Restart), the data (Wipe,
 // Snapshot, RestartFrom, FlushScripts), the clock (Offset, Jump), what the node reports about

@@ -22,7 +22,7 @@ type Links struct {
 	// Guarded by Cluster.mu.
 	closed  bool
 	refused time.Time // last dial refused while not closed
-	leads   []int     // by node: the node to which its address leads
+	leads   [][]int   // by node: the nodes to which new connections to its address lead in turn
 }
 
 // Links makes the links of another process. Closing the Cluster closes them too.
@@ -54,7 +54,7 @@ func (c *Cluster) raw() *Links {
 func (c *Cluster) newLinks(direct bool) *Links {
 	l := &Links{Faults: &Faults{cluster: c, of: make([]fault, len(c.nodes))}, direct: direct}
 	for i := range c.nodes {
-		l.leads = append(l.leads, i)
+		l.leads = append(l.leads, []int{i})
 		l.clients = append(l.clients, redis.NewClient(l.Options(i)))
 	}
 	c.mu.Lock()
@@ -88,13 +88,21 @@ func (l *Links) Lead(i, to int) {
 	c := l.cluster
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	l.leads[i] = to
+	l.leads[i] = []int{to}
 	for conn := range c.conns {
 		if conn.links == l && conn.address == i {
 			conn.broken = true
 			conn.wake()
 		}
 	}
+}
+
+// LeadInTurn makes new connections to the address of node i lead to these nodes in turn, as behind a load balancer. Open
+// connections stay where they are.
+func (l *Links) LeadInTurn(i int, to ...int) {
+	l.cluster.mu.Lock()
+	defer l.cluster.mu.Unlock()
+	l.leads[i] = slices.Clone(to)
 }
 
 // Close ends the process: it closes the clients and every other connection, and refuses dials. As with

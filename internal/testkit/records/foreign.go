@@ -35,9 +35,9 @@ var Records = []Foreign{
 
 // Guards are what may stand in place of the guard.
 var Guards = []Foreign{
-	{"word", "the hash has layout mine, this version knows 2", "mine"},
-	{"earlier", "the hash has layout 1, this version knows 2", "1 0123456789"},
-	{"later", "the hash has layout 3, this version knows 2", "3 0123456789"},
+	{"word", "the hash has layout mine, this version knows 3", "mine"},
+	{"earlier", "the hash has layout 1, this version knows 3", "1 0123456789"},
+	{"later", "the hash has layout 4, this version knows 3", "4 0123456789"},
 }
 
 // Types are what may stand in place of the hash.

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -216,12 +217,9 @@ func (p Prefix) HasNumber(t testing.TB, name string, node *redis.Client) bool {
 // Names counts the locks for which a node has a record.
 func (p Prefix) Names(t testing.TB, node *redis.Client) int {
 	t.Helper()
-	fields, err := node.HLen(t.Context(), p.Hash()).Result()
+	fields, err := node.HKeys(t.Context(), p.Hash()).Result()
 	check(t, err)
-	if p.Guarded(t, node) {
-		fields--
-	}
-	return int(fields)
+	return len(slices.DeleteFunc(fields, func(f string) bool { return f == guardField || f == "s" })) // s: the list of nodes
 }
 
 // Guarded reports whether a node has a guard, even one that is over.
@@ -250,10 +248,10 @@ func (p Prefix) ForgeLongest(t testing.TB, longest time.Duration, node *redis.Cl
 func (p Prefix) Unused(t testing.TB, node *redis.Client) {
 	t.Helper()
 	g := p.guard(t, node)
-	check(t, node.HSet(t.Context(), p.Hash(), guardField, g[:94]+strings.Repeat("0", 13)).Err())
+	check(t, node.HSet(t.Context(), p.Hash(), guardField, g[:107]+strings.Repeat("0", 13)).Err())
 }
 
-// guard returns a node's guard: LAYOUT IDENTITY SINCE UNTIL LONGEST NODES USED, each of a fixed width.
+// guard returns a node's guard: LAYOUT IDENTITY SINCE UNTIL LONGEST LABEL USED, each of a fixed width.
 func (p Prefix) guard(t testing.TB, node *redis.Client) string {
 	t.Helper()
 	return p.get(t, guardField, node)

@@ -43,7 +43,7 @@ func (p *Proxy) dial(ctx context.Context, number int) (*net.TCPConn, error) {
 	if !p.pass(ctx, number, time.Time{}) {
 		return nil, ctx.Err()
 	}
-	conn, err := (&net.Dialer{}).DialContext(ctx, "tcp", p.node)
+	conn, err := (&net.Dialer{}).DialContext(ctx, "tcp", p.next())
 	if err != nil {
 		return nil, err
 	}

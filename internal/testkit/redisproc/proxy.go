@@ -11,17 +11,17 @@ import (
 	"time"
 )
 
-// Proxy is a TCP listener on loopback that passes bytes to one node and back, with the faults that are
+// Proxy is a TCP listener on loopback that passes bytes to one node, or to one of several, and back, with the faults that are
 // set on it. A fault takes effect at once, on open connections and on bytes in transit. Only a write that
 // has already started still passes. Cut, Refuse and Heal replace each other. The methods may be called at
 // any time from any goroutine.
 type Proxy struct {
-	node     string
 	listener *net.TCPListener
 	wg       sync.WaitGroup // the accepting goroutine, and one for each link
 	failed   error          // why accepting ended early; read after wg.Wait
 
 	mu     sync.Mutex // guards all below
+	nodes  []string   // to which new links lead in turn
 	faults faults
 	opened int             // how many links were opened
 	live   context.Context // done when the links that were opened with it must be reset
@@ -41,7 +41,7 @@ func newProxy(node string) (*Proxy, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &Proxy{node: node, listener: listener, faults: faults{changed: make(chan struct{})}}
+	p := &Proxy{nodes: []string{node}, listener: listener, faults: faults{changed: make(chan struct{})}}
 	p.live, p.reset = context.WithCancel(context.Background())
 	p.wg.Go(p.accept) // Close ends it and waits
 	return p, nil
@@ -76,6 +76,25 @@ func (p *Proxy) Refuse() {
 // Swallow makes a black hole of the connections that are open, as a router does that has forgotten them. New ones work.
 func (p *Proxy) Swallow() {
 	p.change(func(f *faults) { f.swallow = p.opened })
+}
+
+// Lead makes new links lead to these nodes in turn, as a load balancer does. Open links stay where they are.
+func (p *Proxy) Lead(nodes ...*Node) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.nodes = nil
+	for _, n := range nodes {
+		p.nodes = append(p.nodes, n.addr)
+	}
+}
+
+// next returns the node to which a new link leads.
+func (p *Proxy) next() string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	node := p.nodes[0]
+	p.nodes = append(p.nodes[1:], node)
+	return node
 }
 
 // Heal ends all faults.

@@ -13,7 +13,7 @@ import (
 	"text/template"
 )
 
-var updateFigures = flag.Bool("figures.update", false, "write the figures of docs/figures.json into the pages")
+var updateFigures = flag.Bool("figures.update", false, "write the figures of bench/figures into the pages")
 
 // measured is a row of the benchmarks, as bench -record keeps it.
 type measured struct {
@@ -26,13 +26,12 @@ type measured struct {
 	}
 }
 
-// generated is a part of a page that is made from figures, a block or within a line: a template in a comment, then its
-// result, then the end.
-var generated = regexp.MustCompile(`(?s)(<!-- figures?:\s(.*?)\s-->(\n?))(.*?)(<!-- end of figures? -->)`)
+// generated is a part of a page that is made from figures by the template that the comment names, in bench/figures.
+var generated = regexp.MustCompile(`(?s)(<!-- figures: ([a-z-]+) -->\n)(.*?)(<!-- end of figures -->)`)
 
 // No figure of the benchmarks is copied into a page by a person: make figures writes them.
 func TestFigures_AreThoseThatWereMeasured(t *testing.T) {
-	text, err := os.ReadFile(filepath.Join(root, "docs/figures.json"))
+	text, err := os.ReadFile(filepath.Join(root, "bench/figures/figures.json"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -42,7 +41,7 @@ func TestFigures_AreThoseThatWereMeasured(t *testing.T) {
 	}
 	parts := 0
 	for path, p := range pages(t) {
-		if found := len(generated.FindAllString(p.source, -1)); found != strings.Count(p.source, "<!-- figure") {
+		if found := len(generated.FindAllString(p.source, -1)); found != strings.Count(p.source, "<!-- figures") {
 			t.Errorf("%s has markers of figures that begin no part", path)
 		}
 		page := generated.ReplaceAllStringFunc(p.source, func(part string) string {
@@ -53,7 +52,7 @@ func TestFigures_AreThoseThatWereMeasured(t *testing.T) {
 				t.Errorf("%s: %v", path, err)
 				return part
 			}
-			return of[1] + of[3] + strings.TrimSuffix(made, "\n") + of[3] + of[3] + of[5]
+			return of[1] + "\n" + strings.TrimSpace(made) + "\n\n" + of[4]
 		})
 		switch {
 		case page == p.source:
@@ -62,7 +61,7 @@ func TestFigures_AreThoseThatWereMeasured(t *testing.T) {
 				t.Error(err)
 			}
 		default:
-			t.Errorf("%s has other figures than docs/figures.json: run make figures, or this test with -figures.update", path)
+			t.Errorf("%s has other figures than bench/figures/figures.json: run make figures, or this test with -figures.update", path)
 		}
 	}
 	if parts < 2 {
@@ -70,8 +69,12 @@ func TestFigures_AreThoseThatWereMeasured(t *testing.T) {
 	}
 }
 
-// filled executes a template over the rows.
-func filled(text string, rows map[string]measured) (string, error) {
+// filled executes the template of this name over the rows.
+func filled(name string, rows map[string]measured) (string, error) {
+	text, err := os.ReadFile(filepath.Join(root, "bench/figures", name+".tmpl"))
+	if err != nil {
+		return "", err
+	}
 	functions := template.FuncMap{
 		"digits":   digits,
 		"isMissed": func(limit string) bool { return strings.HasSuffix(limit, "MISSED") },
@@ -93,7 +96,7 @@ func filled(text string, rows map[string]measured) (string, error) {
 			return "", fmt.Errorf("no figure of %q beside %q of row %q was measured", is, name, row)
 		},
 	}
-	made, err := template.New("figures").Funcs(functions).Parse(text)
+	made, err := template.New(name).Funcs(functions).Parse(string(text))
 	if err != nil {
 		return "", err
 	}

@@ -10,7 +10,7 @@
 // because the code moves: the lines of a hunk must be in exactly one place of the file. Each test first runs without a
 // patch, because a test that fails then would notice everything.
 //
-// The folders are the promises, numbered as here, and the packages jobstore, jobmachine, quorum and guard, for the
+// The folders are the promises, numbered as here, and the packages jobstore, jobmachine, quorum, guard and lists, for the
 // other rules of the code that decides there:
 //
 //	p1   at most one valid lease per name
