@@ -209,6 +209,7 @@ func TestAsk_WhatIsAcknowledgedAfterALaterBallotStays(t *testing.T) {
 		if _, _, err := b.Views(t.Context(), job); err != nil { // connects it
 			t.Fatal(err)
 		}
+		synctest.Wait() // also with the slowest node
 		b.links.Cut(1)
 		b.links.Delay(timeout/8, 2)
 		var asked jobstore.Request
