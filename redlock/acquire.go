@@ -44,7 +44,8 @@ func (l *Locker) Acquire(ctx context.Context, name string, opts ...AcquireOption
 }
 
 // TryAcquire makes one attempt to take the lock called name. It returns when the outcome is decided, at the latest
-// after the node timeout. The error is or wraps [ErrHeld], [ErrGuarded], [ErrNoQuorum], [ErrConfig], [ErrClosed], the
+// after the node timeout; after up to five more where the Locker has to find out which list of nodes is in use: in its first call,
+// and when the list has changed. The error is or wraps [ErrHeld], [ErrGuarded], [ErrNoQuorum], [ErrConfig], [ErrClosed], the
 // cause of ctx, or [ErrExpired] if the answers took so long that nothing was left of the lease. After an error,
 // anything the attempt set on the nodes is removed in the background.
 func (l *Locker) TryAcquire(ctx context.Context, name string, opts ...AcquireOption) (*Lease, error) {
