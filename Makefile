@@ -13,11 +13,11 @@ browser := dashboard/browsertest
 repo := internal/testkit/repo
 # All but these two: the tests of libraries that they use need modules that nothing here uses.
 tidied := . tools $(filter-out bench examples/migration,$(nested))
-# How tests are compiled, also for the linter and in other modules, so that it happens once: the packages of this repository
-# without inlining, which takes half as long, and the Lua interpreter of the tests' nodes, none of which is shared between
-# goroutines, without race detection, which took a fifth of the tests' time. With plain -gcflags=-l, a command would compile
-# the packages that it does not name once more.
-compiled := -race -gcflags=github.com/redlockfx/redlockfx/...=-l -gcflags=github.com/yuin/gopher-lua/...=-race=false
+# How tests are compiled, also for the linter, so that it happens once: the packages of this repository without inlining, which takes
+# half as long. With plain -gcflags=-l, a command would compile the packages that it does not name once more.
+compiled := -gcflags=github.com/redlockfx/redlockfx/...=-l
+# With race detection, but for the Lua interpreter of the tests' nodes, none of which is shared between goroutines: a fifth of the time.
+raced := -race $(compiled) -gcflags=github.com/yuin/gopher-lua/...=-race=false
 # Random plans, whose number is a flag: make ci plays some, make soak many, and go test ./... a few.
 simulations := ^(TestSimulation_|TestPlans_|TestSkew_EveryTick|TestRemoved_JobsCanBeForgotten|TestModel_|TestNext_Keeps)
 # Modules whose code or tests have goroutines.
@@ -37,7 +37,7 @@ test: ## the library's checks and tests, also on real servers: at most 8 minutes
 	$(steps) install lint unit integration
 
 ci: ## everything else: the other modules, browser, documents, a release, long simulations: at most 20 minutes more
-	$(steps) tools tidiness lintmodules nested browser repo simulation
+	$(steps) race tools tidiness lintmodules nested browser repo simulation
 
 install: ## install redis-server, redis-cli and a C compiler (for -race), if missing
 	@bash scripts/install.sh
@@ -49,14 +49,17 @@ lint: ## check formatting; go vet's analyzers, staticcheck, errcheck, errorlint 
 	@test -z "$$(gofmt -l .)" || { gofmt -d .; echo 'lint: not formatted, run make fmt' >&2; exit 1; }
 	@COMPILED='$(compiled)' bash scripts/lint.sh .
 
-unit: ## the tests of the library's module but the simulations, with -race
-	GORACE=atexit_sleep_ms=0 go test -vet=off $(compiled) -timeout=15m -skip '$(simulations)' ./...
+unit: ## the tests of the library's module but the simulations
+	go test -vet=off $(compiled) -timeout=15m -skip '$(simulations)' ./...
 
 integration: ## the tests on real redis-server processes, with -race
-	GORACE=atexit_sleep_ms=0 go -C integration test -vet=off $(compiled) -count=1 -timeout=10m ./...
+	GORACE=atexit_sleep_ms=0 go -C integration test -vet=off $(raced) -count=1 -timeout=10m ./...
 
 ##@ One check of make ci at a time
-.PHONY: tools tidiness lintmodules nested browser repo simulation
+.PHONY: race tools tidiness lintmodules nested browser repo simulation
+
+race: ## the tests of make unit that are not long, with -race
+	GORACE=atexit_sleep_ms=0 go test -vet=off $(raced) -short -timeout=15m -skip '$(simulations)' ./...
 
 tools: ## install prometheus, PostgreSQL, MariaDB and Chromium, if missing
 	@bash scripts/install.sh prometheus postgresql mariadb-server chromium
@@ -70,7 +73,7 @@ lintmodules: ## lint in the modules with their own go.mod, in one load, and the 
 
 nested: ## build and test the modules with their own go.mod, two at a time, because their tests mostly wait
 	@printf '%s\n' $(filter-out $(browser) $(repo) integration,$(nested)) | xargs -P 2 -I{} sh -c \
-		'flags=; for m in $(concurrent); do [ $$m != {} ] || flags="$(compiled)"; done; \
+		'flags=; for m in $(concurrent); do [ $$m != {} ] || flags="$(raced)"; done; \
 		out=$$(go -C {} build -o /dev/null ./... 2>&1 && go -C {} test -vet=off $$flags ./... 2>&1); status=$$?; \
 		echo "nested {}"; echo "$$out"; exit $$status'
 

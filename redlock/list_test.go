@@ -11,6 +11,7 @@ import (
 // A release makes only a few of many waiters ask, and the one that takes the lock notifies the next. Nobody waits for a
 // lease to run out, and each waiter gets the lock once. So it is also if the first node is guarded and grants nothing.
 func TestAcquire_OfManyWhoWaitFewAreNotifiedOfARelease(t *testing.T) {
+	long(t)
 	const many, hold = 20, 30 * time.Millisecond
 	for name, of := range map[string]struct {
 		nodes, guarded, each int

@@ -27,6 +27,14 @@ const (
 	validFor    = ttl - ttl/100 - 2*time.Millisecond
 )
 
+// long skips a test that takes seconds of processor time where short ones are wanted, as with the race detector: it makes them minutes.
+func long(t *testing.T) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("it takes long")
+	}
+}
+
 // mustAcquire takes a lock that is free.
 func mustAcquire(t *testing.T, l *redlock.Locker, name string, opts ...redlock.AcquireOption) *redlock.Lease {
 	t.Helper()

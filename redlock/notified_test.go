@@ -46,6 +46,7 @@ func TestAcquire_AgainAndAgainNeverStalls(t *testing.T) {
 // Many processes that take the lock repeatedly send few extra requests: a process behind others waits until it is
 // notified. They lose little time, too.
 func TestAcquire_AgainAndAgainByManyAsksLittle(t *testing.T) {
+	long(t)
 	bubble.Run(t, 5, func(t *testing.T, c *bubble.Cluster) {
 		const many, turns, hold = 20, 6, 3 * time.Millisecond
 		c.Delay(300 * time.Microsecond)
@@ -179,6 +180,7 @@ func TestOnHolder_OfAReleaseBeforeASlowSubscription(t *testing.T) {
 // A process starts to wait for many locks at once. Those whose turn to ask comes after the nodes have confirmed the
 // subscription do not ask again because of it.
 func TestAcquire_OfManyLocksBesideTheSubscription(t *testing.T) {
+	long(t)
 	bubble.Run(t, 3, func(t *testing.T, c *bubble.Cluster) {
 		const locks = 4000
 		l, _ := c.Locker()
@@ -205,6 +207,7 @@ func TestAcquire_OfManyLocksBesideTheSubscription(t *testing.T) {
 // after the other. Each process asks the line once more because of that. If each node were a reason, at once, or a reason to
 // ask all nodes, such processes would split the votes again and again.
 func TestAcquire_AsksOnceMoreForItsSubscription(t *testing.T) {
+	long(t)
 	bubble.Run(t, 5, func(t *testing.T, c *bubble.Cluster) {
 		const many, subscribing = 20, 5
 		var waiters []*waiter

@@ -11,6 +11,7 @@ import (
 // In a few fixed plans, what the nodes do and the processes conclude is what the rules of the specification allow, and each rule is
 // needed. TestSimulation_KeepsThePromises checks the same in random plans.
 func TestReplay_OfPlans(t *testing.T) {
+	long(t)
 	t.Parallel()
 	rules := make(map[replay.Rule]int)
 	steps := 0

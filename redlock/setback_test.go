@@ -13,6 +13,7 @@ import (
 // The clocks of all nodes were ahead and have been set back. Until they have caught up, tokens increase and one dead node of
 // three stops nobody, although nodes remove old records and lose their data one after the other.
 func TestSetBack_TokensIncrease(t *testing.T) {
+	long(t)
 	unused := func(t *testing.T, c *bubble.Cluster, l *redlock.Locker) {
 		time.Sleep(time.Hour + time.Minute)
 		for range 10 * redlock.SweepAfter {

@@ -50,6 +50,7 @@ const severalServers = "its address leads to several servers (run "
 
 // Each server grants the lock to somebody else. Whoever sees that there are several takes nothing, and says so.
 func TestAcquire_ThroughOneAddressOfSeveralServers(t *testing.T) {
+	long(t)
 	for _, servers := range [][]int{{0, 1}, {0, 1, 2}, {0, 1, 1, 2, 0}} {
 		t.Run(fmt.Sprint(servers), func(t *testing.T) {
 			bubble.RunFresh(t, 3, func(t *testing.T, c *bubble.Cluster) {

@@ -274,6 +274,7 @@ func TestAcquire_BehindProcessesThatHangIsNotifiedOfAFailedAttempt(t *testing.T)
 // The first in line reaches only the two of five nodes that keep the line, so its attempt fails at once, and its caller gives
 // up before these two have answered. The next one takes the attempt for a hold, in some of the ten rounds.
 func TestAcquire_BehindACallerThatGivesUpIsNotifiedOfItsFailedAttempt(t *testing.T) {
+	long(t)
 	for round := range 10 {
 		t.Run(fmt.Sprint(round), func(t *testing.T) {
 			bubble.Run(t, 5, func(t *testing.T, c *bubble.Cluster) {

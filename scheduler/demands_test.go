@@ -8,6 +8,7 @@ import (
 // The pace for single nodes' demands delays no tick. One node has restarted so often that its demands wait, and then another node
 // stops answering.
 func TestDemands_WaitForNothingThatAMajorityNeeds(t *testing.T) {
+	long(t)
 	withShortLeases(t, 3, func(t *testing.T, c *cluster) {
 		a := c.leader("a")
 		a.add(a.job("job", "* * * * * *", quick))

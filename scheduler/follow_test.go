@@ -70,6 +70,7 @@ func TestFollow_WhatTheOnlyNodeLoses(t *testing.T) {
 
 // The only node restarts with an older file, in which the job is not paused yet. The next leader knows better.
 func TestFollow_TheOnlyNodeHasAnOlderFile(t *testing.T) {
+	long(t)
 	withShortLeases(t, 1, func(t *testing.T, c *cluster) {
 		a, b := c.leader("a"), c.replica("b")
 		for _, r := range []*replica{a, b} {
@@ -104,6 +105,7 @@ func TestFollow_TheOnlyNodeHasAnOlderFile(t *testing.T) {
 
 // A leader without the job forgets it while another process still has it, and the nodes restart with their data: nothing is lost.
 func TestFollow_AForgottenJob(t *testing.T) {
+	long(t)
 	withShortLeases(t, 3, func(t *testing.T, c *cluster) {
 		a, b := c.leader("a"), c.replica("b")
 		addBoth(a, b, "0 * * * * *", quick)

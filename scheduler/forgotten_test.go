@@ -14,6 +14,7 @@ import (
 // One node loses its data, and later the other two do. The first one knows the pause, because the leader has written it there,
 // although the leader had nothing else to write meanwhile.
 func TestPoll_ANodeThatLostItsDataGetsTheStateOfEachJobAgain(t *testing.T) {
+	long(t)
 	withShortLeases(t, 3, func(t *testing.T, c *cluster) {
 		a, b := c.leader("a"), c.idle("b")
 		addBoth(a, b, "0 * * * * *", quick)

@@ -11,6 +11,7 @@ import (
 // A deploy adds a job, and the leader of the old version stays for long. When b has led, and another replica of the new version
 // leads, all is well: b no longer blames the first leader.
 func TestProblems_OfAnEarlierLeaderEndWithATermOfThisProcess(t *testing.T) {
+	long(t)
 	withShortLeases(t, 3, func(t *testing.T, c *cluster) {
 		a, b, d := c.idle("a"), c.idle("b"), c.idle("d")
 		a.add(a.job("job", "* * * * *", quick))

@@ -37,6 +37,7 @@ func TestProblems_NodesThatDoNotListRequests(t *testing.T) {
 
 // The nodes serve no leader, and each term is shorter than a minute.
 func TestProblems_OfShortTerms(t *testing.T) {
+	long(t)
 	withShortLeases(t, 3, func(t *testing.T, c *cluster) {
 		core, logs := observer.New(zap.ErrorLevel)
 		c.opts = []election.Option{election.WithMaxTenure(50 * time.Second), election.WithLogger(zap.New(core))}
@@ -59,6 +60,7 @@ func TestProblems_OfShortTerms(t *testing.T) {
 
 // One of many jobs has no ticks any more.
 func TestProblems_OfOneOfManyJobs(t *testing.T) {
+	long(t)
 	inBubble(t, 3, func(t *testing.T, c *cluster) {
 		core, logs := observer.New(zap.InfoLevel)
 		c.opts = []election.Option{election.WithLogger(zap.New(core))}

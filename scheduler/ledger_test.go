@@ -12,6 +12,7 @@ import (
 
 // The leader first writes the starts that are due, and only then which runs have ended.
 func TestLedger_EndsWaitWhileMoreIsDueThanOneCallAsksFor(t *testing.T) {
+	long(t)
 	inBubble(t, 1, func(t *testing.T, c *cluster) {
 		var mu sync.Mutex
 		var ended []time.Time

@@ -79,6 +79,7 @@ func (c *cluster) runsOf(job string) (n int) {
 
 // A node returns a mark of deleted jobs from the future, which the others do not have. That stops no new job.
 func TestLiar_AMarkOfTheFuture(t *testing.T) {
+	long(t)
 	withShortLeases(t, 3, func(t *testing.T, c *cluster) {
 		a := c.leader("a")
 		a.links.Delay(time.Millisecond, 1) // so that the leader uses the answer of node 2
@@ -214,6 +215,7 @@ func TestLiar_NamesWithoutEnd(t *testing.T) {
 
 // Pauses and triggers take effect soon although a node has new requests in each poll.
 func TestLiar_RequestsWithoutEnd(t *testing.T) {
+	long(t)
 	withShortLeases(t, 3, func(t *testing.T, c *cluster) {
 		a := c.leader("a")
 		a.add(a.job("job", "@yearly", quick))

@@ -17,3 +17,11 @@ var (
 )
 
 func TestMain(m *testing.M) { testmain.Run(m) }
+
+// long skips a test that takes seconds of processor time where short ones are wanted, as with the race detector: it makes them minutes.
+func long(t *testing.T) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("it takes long")
+	}
+}

@@ -76,6 +76,7 @@ func (c *cluster) repeat(i int) {
 // Leaders change, are cut off and stop, nodes restart and lose their data, clocks are set back, and messages arrive late. What the
 // nodes do is what the rules of the specification allow, and each rule is needed. The random plans of TestPlans_ check the same.
 func TestReplay_OfAPlan(t *testing.T) {
+	long(t)
 	withShortLeases(t, 3, func(t *testing.T, c *cluster) {
 		check := c.replayed(3)
 		h := rough{cluster: c, r: rand.New(rand.NewPCG(1, 2)), offsets: make([]time.Duration, 3)}

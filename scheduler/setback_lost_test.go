@@ -50,6 +50,7 @@ func TestSetBack_AForgottenJobIsAddedAgain(t *testing.T) {
 
 // The only node loses a job that the next leader has not seen, and its clock is set back behind that later.
 func TestSetBack_BehindALossOfData(t *testing.T) {
+	long(t)
 	withShortLeases(t, 1, func(t *testing.T, c *cluster) {
 		a := c.leader("a")
 		a.add(a.job("job", "0 * * * * *", quick))
@@ -68,6 +69,7 @@ func TestSetBack_BehindALossOfData(t *testing.T) {
 
 // The only node loses its data some time after the set-back. The next leader has read the jobs before the set-back last.
 func TestSetBack_WhatAProcessHasSeenBefore(t *testing.T) {
+	long(t)
 	withShortLeases(t, 1, func(t *testing.T, c *cluster) {
 		a, b := c.leader("a"), c.replica("b")
 		for _, name := range []string{"job", "first"} {
@@ -117,6 +119,7 @@ func TestSetBack_TriggerAndWait(t *testing.T) {
 
 // Two of three nodes are set back, and the third one later. Meanwhile it does not count, also for another leader.
 func TestSetBack_TwoOfThreeNodes(t *testing.T) {
+	long(t)
 	withShortLeases(t, 3, func(t *testing.T, c *cluster) {
 		c.jumpAll(3, 20*time.Minute)
 		a, b := c.leader("a"), c.idle("b")

@@ -11,6 +11,7 @@ import (
 // A node whose address leads to several servers has no vote on a tick. So with another node away nothing starts, and with
 // one server at that address everything goes on.
 func TestTicks_AreNotVotedOnByAnAddressOfSeveralServers(t *testing.T) {
+	long(t)
 	withShortLeases(t, 3, func(t *testing.T, c *cluster) {
 		a := c.leader("a")
 		a.add(a.job("job", "* * * * *", quick))

@@ -100,6 +100,7 @@ func TestSource_ATermStartsWithoutTheJobsOfTheLastOne(t *testing.T) {
 // The nodes forget a job when it has been gone for a day, whoever leads: one that was removed by the leader before, and one
 // that went while nobody led, whose run is lost. A bad row is not gone.
 func TestSource_AJobThatIsGoneIsForgottenADayLater(t *testing.T) {
+	long(t)
 	inBubble(t, 3, func(t *testing.T, c *cluster) {
 		tab := &table{}
 		tab.set(every("early", "@daily", quick), every("late", "@hourly", lasting(2*time.Hour)), every("bad", "@daily", quick))

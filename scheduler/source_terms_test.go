@@ -19,6 +19,7 @@ import (
 // A row goes in the first term of a process, comes back in a term of another one, and goes again a day later. The first process
 // leads again, and keeps what the nodes know of the job for a day from then on.
 func TestSource_AJobThatIsGoneAgainIsKeptForADayAgain(t *testing.T) {
+	long(t)
 	inBubble(t, 3, func(t *testing.T, c *cluster) {
 		tab, job := &table{}, every("job", "@hourly", quick)
 		tab.set(job)
@@ -48,6 +49,7 @@ func TestSource_AJobThatIsGoneAgainIsKeptForADayAgain(t *testing.T) {
 
 // A node is away when the nodes forget a job, and knows it when it is back. It forgets it as well.
 func TestSource_AJobIsForgottenByANodeThatWasAway(t *testing.T) {
+	long(t)
 	inBubble(t, 3, func(t *testing.T, c *cluster) {
 		tab := &table{}
 		tab.set(every("job", "@hourly", quick))
@@ -79,6 +81,7 @@ func TestSource_AJobIsForgottenByANodeThatWasAway(t *testing.T) {
 
 // While a node hangs, each job that is forgotten takes a while. A refresh does not wait for that.
 func TestSource_ForgettingHoldsUpNoLoad(t *testing.T) {
+	long(t)
 	inBubble(t, 3, func(t *testing.T, c *cluster) {
 		tab := &table{}
 		var rows []row

@@ -103,6 +103,7 @@ func TestVerbs_CancelInARetryPauseThatIsLearnedLate(t *testing.T) {
 
 // The same for the repeat of a run whose processes died.
 func TestVerbs_CancelInThePauseBeforeARepeatThatIsLearnedLate(t *testing.T) {
+	long(t)
 	withShortLeases(t, 3, func(t *testing.T, c *cluster) {
 		c.deaf(3)
 		_, p := c.deadly(time.Second)
@@ -155,6 +156,7 @@ func TestVerbs_CancelOfARemovedJob(t *testing.T) {
 
 // A run is canceled. A later run of the job, whose processes die, is not canceled with it by a leader that still finds the request.
 func TestVerbs_ACancelEndsNoLaterRun(t *testing.T) {
+	long(t)
 	withLongMaxTTL(t, func(t *testing.T, c *cluster) {
 		for _, node := range []int{1, 2} { // the leader gets one notice, and so polls once
 			c.Deny(node, "SUBSCRIBE", "PSUBSCRIBE", "SSUBSCRIBE")
@@ -237,6 +239,7 @@ func TestVerbs_CancelOfARunThatWasCutOff(t *testing.T) {
 
 // No record ends before it starts.
 func TestVerbs_ACancelOfAWaitingRepeatHasAnEndAfterItsStart(t *testing.T) {
+	long(t)
 	withShortLeases(t, 3, func(t *testing.T, c *cluster) {
 		_, p := c.deadly(30 * time.Second)
 		c.must(p.Cancel(t.Context(), "job"))
@@ -253,6 +256,7 @@ func TestVerbs_ACancelOfAWaitingRepeatHasAnEndAfterItsStart(t *testing.T) {
 
 // A job has five attempts by default. Its leader loses the lease again and again, and no process dies.
 func TestVerbs_MaxAttemptsCountsProcesses(t *testing.T) {
+	long(t)
 	withShortLeases(t, 3, func(t *testing.T, c *cluster) {
 		a := c.replica("a")
 		job := a.job("job", "0 1 0 * * *", untilDone(0))
@@ -273,6 +277,7 @@ func TestVerbs_MaxAttemptsCountsProcesses(t *testing.T) {
 
 // Somebody cancels a run whose leader has died, while the next leader, of an older version, does not have the job. Then it gets it.
 func TestVerbs_ACancelBeforeTheLeaderHasTheJob(t *testing.T) {
+	long(t)
 	withShortLeases(t, 3, func(t *testing.T, c *cluster) {
 		a, b, p := c.leader("a"), c.idle("b"), c.idle("p")
 		job := func(r *replica) scheduler.Job {

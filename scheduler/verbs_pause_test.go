@@ -34,6 +34,7 @@ func TestVerbs_RerunOfATickInAPause(t *testing.T) {
 
 // Somebody pauses a job whose run kills each process. The repeat waits for the end of the pause, as it does if it is due at once.
 func TestVerbs_APauseHoldsARepeat(t *testing.T) {
+	long(t)
 	withShortLeases(t, 3, func(t *testing.T, c *cluster) {
 		_, p := c.deadly(10 * time.Second)
 		n := len(c.records())
@@ -206,6 +207,7 @@ func TestVerbs_AnEndOfAPauseWhileNobodyLeads(t *testing.T) {
 
 // The leader has not learned of a pause of all jobs when it dies. The next one does not run the ticks since.
 func TestVerbs_APauseOfAllThatItsLeaderNeverLearned(t *testing.T) {
+	long(t)
 	withShortLeases(t, 3, func(t *testing.T, c *cluster) {
 		a, b, p := c.leader("a"), c.idle("b"), c.idle("p")
 		addBoth(a, b, "0 * * * * *", quick)

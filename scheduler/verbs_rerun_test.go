@@ -15,6 +15,7 @@ import (
 // A request that nobody could carry out for two hours is refused once, although the job ticks between the leader's polls. The leader
 // lacks the job until then.
 func TestVerbs_AnExpiredRerunIsRefusedOnce(t *testing.T) {
+	long(t)
 	withShortLeases(t, 3, func(t *testing.T, c *cluster) {
 		a, b := c.leader("a"), c.idle("b")
 		a.add(a.job("job", "* * * * * *", quick))
@@ -108,6 +109,7 @@ func TestVerbs_AForgottenJobIsNotRerun(t *testing.T) {
 
 // Somebody runs the ticks of a night again. What the leader writes with each tick does not grow with that.
 func TestVerbs_RerunsAreBounded(t *testing.T) {
+	long(t)
 	inBubble(t, 1, func(t *testing.T, c *cluster) {
 		a := c.leader("a")
 		a.add(a.job("job", "* * * * * *", func(context.Context, int) error { return errors.New(strings.Repeat("x", 1000)) }))
