@@ -1,7 +1,7 @@
 // Faults runs this library and others under the same faults, and prints what each of them does. Every replica is a process of its
 // own, on real servers, behind a link of its own that can be cut.
 //
-//	go run .                      # all, in about twelve minutes
+//	go run .                      # all, in about six minutes
 //	go run . -only killed,cut     # some of the scenarios
 //	go run . -write README.md     # puts the tables into the file
 //

@@ -17,7 +17,8 @@ const (
 // report returns the tables in Markdown: one of holders, one of schedulers, and one of versions.
 func report(all []outcome) string {
 	var b strings.Builder
-	b.WriteString("\n### Locks and leaders\n\nOverlap, stale writes and those that a token would have refused, and the time from the fault until the next holder's first write:\n\n")
+	b.WriteString("\n### Locks and leaders\n\nEach cell has the time of overlap, the number of stale writes (and of others that a token refused), and " +
+		"the time from the fault until the next holder's first write:\n\n")
 	table(&b, all, false, func(o outcome) string {
 		stale := fmt.Sprint(o.Held.Stale)
 		if o.Held.Refused > 0 {
@@ -28,7 +29,8 @@ func report(all []outcome) string {
 		}
 		return fmt.Sprintf("%s, %s, %s", seconds(o.Held.Overlap), stale, seconds(o.Held.Next))
 	})
-	b.WriteString("\n### Schedulers\n\nTicks that ran twice, ticks lost, of how many, and the time from the fault until the next run:\n\n")
+	b.WriteString("\n### Schedulers\n\nEach cell has the number of ticks that ran twice, of ticks lost among how many, and " +
+		"the time from the fault until the next run:\n\n")
 	table(&b, all, true, func(o outcome) string {
 		if o.Scenario == quiet {
 			return fmt.Sprintf("%d, %d of %d", o.Ran.Twice, o.Ran.Lost, o.Ran.Ticks)
