@@ -51,7 +51,7 @@ func (g grower) status(t *testing.T, job string) scheduler.Status {
 	return status
 }
 
-// The steps in docs/managed.md, with the checks of steps 2 and 6.
+// A deploy grows the list as docs/growing.md says.
 func TestGrowing_FromOneNodeToThree(t *testing.T) {
 	t.Parallel()
 	nodes := startServers(t, 3, persist...)
