@@ -48,6 +48,7 @@ type connection struct {
 	timeout time.Duration
 	options *redis.Options // of a client of its own; nil: the given one is no *redis.Client
 	dial    dialer         // the given client's
+	dialing *dialing       // of a client of its own
 	shared  *redis.Client  // the given client, if its own pool is used; nil: it is not
 	single  *redis.Client  // that conn is from: shared, or one made with options
 	conn    *redis.Conn    // nil: none yet
@@ -92,7 +93,8 @@ const Failover = "FailoverClient"
 func (c *connection) ownOptions(given *redis.Options, timeout time.Duration) *redis.Options {
 	o := *given
 	c.dial = o.Dialer
-	dial := c.wire.of(c.dial)
+	c.dialing = &dialing{dialer: c.dial, limit: given.DialTimeout}
+	dial := c.wire.of(c.dialing.dial)
 	o.Dialer = func(ctx context.Context, network, addr string) (net.Conn, error) {
 		conn, err := dial(ctx, network, addr)
 		if c.aborted.Load() {
@@ -283,6 +285,9 @@ func (c *connection) release() {
 // end closes what was made here. Nothing may be sent after it.
 func (c *connection) end() {
 	c.close()
+	if c.dialing != nil {
+		c.dialing.close()
+	}
 	if c.cluster != nil {
 		_ = c.cluster.Close()
 	}
