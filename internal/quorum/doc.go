@@ -28,8 +28,8 @@
 // more than its commands, and other users of the client cost it nothing. Other clients, such as those of a Redis Cluster,
 // are used as they are; so are those of Sentinel, whose connections end with a change of the master, and those with
 // ContextTimeoutEnabled, whose hooks are then used as well. Beside the pool of a Ring, or of a client of another type,
-// nothing can be dialed: if it stays full for the whole timeout, the node counts as silent. A dial that takes longer than a call goes on,
-// and a later call takes its connection. A node is inspected when it
-// is first reached, after a call that it did not answer, when another server answers, and whenever [Quorum.Inspect] requests it.
+// nothing can be dialed: if it stays full for the whole timeout, the node counts as silent. A dial that takes longer than
+// a call goes on, and a later call takes its connection. A node is inspected when it is first reached, after a call that
+// it did not answer, when another server answers, and whenever [Quorum.Inspect] requests it.
 // Further connections, each for one inspection, show whether its address leads to several servers.
 package quorum
