@@ -38,6 +38,9 @@ func ready(ctx context.Context, addr string, env ...string) (bool, string) {
 		fmt.Sprintf("REDLOCK_CLI=%s -h %s -p %s", cmp.Or(os.Getenv("REDIS_CLI"), "redis-cli"), host, port), "REDLOCK_MAX_TTL=1",
 	}, env...)...)
 	out, err := probe.CombinedOutput()
+	if ctx.Err() != nil { // Kubernetes kills it as well
+		return false, "not ready: the probe has not returned in time"
+	}
 	return err == nil, strings.TrimSpace(string(out))
 }
 
