@@ -1,10 +1,12 @@
 package scheduler_test
 
 import (
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/redlockfx/redlockfx/internal/testkit/bubble"
+	"github.com/redlockfx/redlockfx/internal/testkit/want"
 	"github.com/redlockfx/redlockfx/scheduler"
 )
 
@@ -22,33 +24,87 @@ func TestLists_WhatWasDecidedInTheOldOneHolds(t *testing.T) {
 			t.Parallel()
 			bubble.RunFresh(t, 7, func(t *testing.T, nodes *bubble.Cluster) {
 				c := &cluster{Cluster: nodes, ttl: ttl}
-				replica := func(id string, list []int) *replica {
-					r := c.idleOf(id, list)
-					for _, name := range []string{"job", "other"} {
-						job := r.job(name, "0 * * * * *", quick)
-						job.CatchUp = scheduler.CatchUpAll(time.Hour)
-						r.add(job)
-					}
-					return r
-				}
-				a, asks := replica("a", of.old), replica("asks", of.old)
-				a.campaign()
-				a.leads()
-				c.SleepTo(50 * time.Second)
-				for _, node := range of.cut {
-					a.links.Cut(node)
-					asks.links.Cut(node)
-				}
-				c.SleepTo(60 * time.Second) // both jobs have their tick
-				a.links.Cut()
-				c.must(asks.Pause(t.Context(), "other"))
-				asks.links.Cut()
-				b := replica("b", of.next)
+				c.decideWithout(of.old, of.cut)
+				b := c.withBoth("b", of.next)
 				b.takesOver()
 				c.SleepTo(150 * time.Second)
 				wantEqual(t, "ran", c.ran(), []string{"job 1m0s@1m0s", "other 1m0s@1m0s", "job 2m0s@2m0s"})
 				if !b.status("other").Paused {
 					t.Error("the pause was lost")
+				}
+			})
+		})
+	}
+}
+
+// withBoth returns a replica with two jobs and a list of some nodes.
+func (c *cluster) withBoth(id string, list []int) *replica {
+	r := c.idleOf(id, list)
+	for _, name := range []string{"job", "other"} {
+		job := r.job(name, "0 * * * * *", quick)
+		job.CatchUp = scheduler.CatchUpAll(time.Hour)
+		r.add(job)
+	}
+	return r
+}
+
+// decideWithout has a leader of a list of nodes start a tick of both jobs at 1m, and somebody pause one of them, without some of the nodes.
+func (c *cluster) decideWithout(list, cut []int) {
+	a, asks := c.withBoth("a", list), c.withBoth("asks", list)
+	a.takesOver()
+	c.SleepTo(50 * time.Second)
+	for _, node := range cut {
+		a.links.Cut(node)
+		asks.links.Cut(node)
+	}
+	c.SleepTo(60 * time.Second)
+	a.links.Cut()
+	c.must(asks.Pause(c.T.Context(), "other"))
+	asks.links.Cut()
+}
+
+// The list changes twice, and only a process without jobs uses the second list. The third one waits until a replica with the second list
+// has led, unless it has a majority of the first one. What a majority of the first one knows holds.
+func TestLists_WhatWasDecidedTwoListsAgoHolds(t *testing.T) {
+	for name, of := range map[string]struct {
+		old, cut, second, third []int
+		waits                   bool
+	}{
+		"five, three, three":        {[]int{0, 1, 2, 3, 4}, []int{3, 4}, []int{2, 3, 4}, []int{3, 4, 5}, true},
+		"three, five, three":        {[]int{0, 1, 2}, []int{2}, []int{0, 1, 2, 3, 4}, []int{2, 3, 4}, true},
+		"one after the other":       {[]int{0, 1, 2}, []int{2}, []int{0, 2, 3}, []int{2, 3, 4}, true},
+		"one, three, without it":    {[]int{0}, nil, []int{0, 1, 2}, []int{1, 2, 3}, true},
+		"three, five, without them": {[]int{0, 1, 2}, []int{2}, []int{0, 2, 3, 4, 5}, []int{3, 4, 5}, true},
+		"rolled back":               {[]int{0, 1, 2}, []int{2}, []int{0, 1, 2, 3, 4}, []int{0, 1, 2}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			bubble.RunFresh(t, 6, func(t *testing.T, nodes *bubble.Cluster) {
+				c := &cluster{Cluster: nodes, ttl: ttl}
+				c.decideWithout(of.old, of.cut)
+				between, _ := c.LockerOf(of.second)
+				lease, err := between.Acquire(t.Context(), "z")
+				want.NoError(t, err)
+				want.NoError(t, lease.Release(t.Context()), between.Close(t.Context()))
+				if of.waits {
+					time.Sleep(2 * ttl)
+					early, _ := c.LockerOf(of.third)
+					_, err = early.TryAcquire(t.Context(), "z")
+					want.Text(t, err, `nobody has led election "x"`)
+					m := c.withBoth("m", of.second)
+					m.takesOver()
+					time.Sleep(ttl)
+					m.leaves()
+				}
+				b := c.withBoth("b", of.third)
+				b.takesOver()
+				time.Sleep(2 * time.Minute)
+				if !b.status("other").Paused {
+					t.Error("the pause was lost")
+				}
+				ran := strings.Join(c.ran(), ", ")
+				if strings.Count(ran, "job 1m0s@") != 1 || strings.Count(ran, "other") != 1 {
+					t.Errorf("ran: %s", ran)
 				}
 			})
 		})

@@ -22,7 +22,7 @@ search() { # MACROS COMPILE RUN...
 	./pan -E "${@:3}" >pan.out || { echo "check.sh: the search for $1 ended with status $?" >&2; exit 1; }
 }
 
-row() { printf '%-5s %-10s %-54s %-20s %10s %8s %9s\n' "$@"; }
+row() { printf '%-8s %-10s %-54s %-20s %10s %8s %9s\n' "$@"; }
 
 failed=0
 
@@ -48,7 +48,7 @@ check() { # WANT WITHOUT MACROS [COMPILE]
 property() {
 	case $(grep 'assertion violated' pan.out) in
 	*started*) echo Once ;;
-	*.after*) echo Kept ;;
+	*.after* | *finds*) echo Kept ;;
 	*.phase*) echo Exclusion ;;
 	*last*) echo Increase ;;
 	*.owed*) echo Guarded ;;
@@ -89,6 +89,7 @@ small() { # RULE
 	lists.Restart) echo Exclusion -DRESTARTS=1 ;;
 	lists.Again) echo Calm -DOLD=7 -DNEW=31 -DCALM=7 ;;
 	lists.Place) echo Calm -DOLD=7 -DNEW=7 -DLOSSES=2 -DCALM=7 ;;
+	changes.Joined | changes.Owed | changes.Mark | changes.Told | changes.Heard | changes.Paid) echo Kept -DOLD=1 ;;
 	*) echo "check.sh: $spec has no rule $1" >&2; return 1 ;;
 	esac
 }
@@ -141,6 +142,16 @@ lists() {
 	removed Claim Label Unused Turn Joined Taken Place All Last Guard First Outsider Same Moved Restart Id Again Votes
 }
 
+changes() {
+	spec=changes
+	check holds None '-DOLD=1'
+	check holds None '-DOLD=7'
+	if [ "$1" = deep ]; then
+		check holds None '-DOLD=1 -DS=6' -DHC4
+	fi
+	removed Joined Owed Mark Told Heard Paid
+}
+
 # trace prints a schedule, of the lock the shortest one. The nodes of jobs are sorted after each step, so that node 0 may be another one in
 # the next line; those of the lock keep their numbers.
 trace() { # RULE
@@ -148,15 +159,15 @@ trace() { # RULE
 	size=$(small "$1")
 	case $spec in
 	lock) search "-DWITHOUT=$1 -DTRACE ${size#* }" -DREACH -i -m400 ;;
-	jobs | lists) search "-DWITHOUT=$1 ${size#* }" '' -m300 ;;
+	*) search "-DWITHOUT=$1 ${size#* }" '' -m300 ;;
 	esac
-	./pan -r "$spec.pml.trail" | grep -E '^ *(node|acquisition|ballot|a tick|the |and |server|list [0-9]|swap|messages|\.\.\.)' | grep -v '='
+	./pan -r "$spec.pml.trail" | grep -E '^ *(node|acquisition|ballot|a tick|a leader|the |and |server|list [0-9]|swap|messages|\.\.\.)' | grep -v '='
 	echo "$(property) fails: $(grep -m1 'assertion violated' pan.out | sed 's/(at depth.*//')"
 }
 
 case ${1:-} in
 trace) spec=${2:-}; trace "${3:-}"; exit ;;
-'' | lock | jobs | lists | deep) ;;
+'' | lock | jobs | lists | changes | deep) ;;
 *) sed -n '2,/^set/{/^#/p}' "$0" >&2; exit 2 ;;
 esac
 row spec without size result states memory time
@@ -164,6 +175,7 @@ case ${1:-} in
 lock) lock '' ;;
 jobs) jobs '' ;;
 lists) lists ;;
-*) lock "${1:-}"; jobs "${1:-}"; lists ;;
+changes) changes '' ;;
+*) lock "${1:-}"; jobs "${1:-}"; lists; changes "${1:-}" ;;
 esac
 exit "$failed"

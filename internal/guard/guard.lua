@@ -26,7 +26,7 @@ if list ~= '' then
   elseif not identity and not anonymous then
     refusal = 'b'
   elseif not same and (not guard or string.sub(guard, 91, 106) ~= string.sub(list, 14, 29)) then
-    local joined = guard and string.match(redis.call('HGET', hash, 's') or '', '^%S+ %S+ (%x+:%d+:%S+)')
+    local joined = guard and string.match(redis.call('HGET', hash, 's') or '', '^%S+ (%x+:%d+:%S+)')
     refusal = 'l' .. (joined and select(2, string.gsub(joined, ',', '')) + 1 or 0)
   else
     local over = known and tonumber(string.sub(guard, 61, 76))

@@ -40,7 +40,7 @@ func TestScript_RefusesWhatAnEarlierLeaseMayHold(t *testing.T) {
 		{"in the guard", nil, 105, ours, "", "g5000/10000"},
 		{"after it", nil, 110, ours, "", "granted"},
 		{"another list", nil, 111, other, "", "l0"},
-		{"another list, long after", func() { c.Node(0).HSet("{p}", "s", "id - 00:1:a,b,c 00:2:a") }, 122.9, other, "", "l3"},
+		{"another list, long after", func() { c.Node(0).HSet("{p}", "s", "id 00:1:a,b,c 00:2:a") }, 122.9, other, "", "l3"},
 		{"a longer lease: since the start of the guard", nil, 130, longer, "", "g30000/60000"},
 		{"the longest lease of the prefix counts", nil, 131, ours, "", "g29000/60000"},
 		{"after that", nil, 160, ours, "", "granted"},

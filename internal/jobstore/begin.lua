@@ -3,19 +3,19 @@
 -- ARGV     list, as in guard; flags: b accepts a server whose identity cannot be seen, s leaves the guard as it is;
 --          field of the marker in the first hash; then the script's own arguments
 -- The second hash has the header in the field '', and the entry of each job in the field of its name. The parts of the header have
--- fixed widths: LAYOUT BEGAN IDENTITY PROMISED FLOOR ALIVE SETTLED KEPT LEADER. They are: layout (2), start of the incarnation (µs, 16),
+-- fixed widths: LAYOUT BEGAN IDENTITY PROMISED FLOOR ALIVE SETTLED LEADER. They are: layout (2), start of the incarnation (µs, 16),
 -- the first part of the server's identity in it (12), the largest ballot that the server has promised (26: epoch, 6; when it was taken,
 -- µs, 16; 4 random digits), the newest tick that a deleted job may have opened (ms, 13), when the server last heard from the leader
 -- (µs, 16), 1 if the leader has written all of its jobs under that ballot, 2 if all but those of sources that it has not loaded, else
--- 0 (1), the basis under which a leader had written all of its jobs (16), and the leader. Each list of nodes that a server joins has a
--- basis. What was decided in an earlier list may be on few servers of the new one. So a server whose KEPT is not its basis says so, and
--- counts as one that may have lost its state.
+-- 0 (1), and the leader. What was decided in an earlier list of nodes may be on few servers of the new one. So a server that joins a list
+-- owes for each election until a leader has written all of its jobs in that list: see list.lua. Until then it says so, and counts as one
+-- that may have lost its state.
 local ahead = 2000000 -- µs that a ballot, a mark or a setting may be ahead of the server's clock
 local sub = string.sub
 local t = redis.call('TIME')
 local now, hash, jobs, list = t[1] * 1000000 + t[2], KEYS[1], KEYS[2], ARGV[1]
 local anonymous, readonly = string.find(ARGV[2], 'b', 1, true), string.find(ARGV[2], 's', 1, true)
-local fields = redis.call('HMGET', hash, 'g', ARGV[3], 's')
+local fields = redis.call('HMGET', hash, 'g', ARGV[3], 'o')
 local guard, marker, identity = fields[1], fields[2], nil
 -- include guard
 local header = redis.call('HGET', jobs, '')
@@ -60,8 +60,9 @@ elseif list ~= '' and (sub(header, 20, 31) ~= ident or tonumber(since) > tonumbe
 end
 
 -- whole is whether a majority of servers like this one knows what was decided in earlier lists
-local basis = list ~= '' and string.match(fields[3] or '', '^%S+ (%x+) ') or string.rep('-', 16)
-local whole = sub(basis, 1, 1) == '-' or header and sub(header, 93, 108) == basis
+local owes = fields[3] or '\n'
+local _, owed = string.find(owes, '\n' .. ARGV[3] .. '\t', 1, true) -- what follows says since when
+local whole = list == '' or not owed or tonumber(sub(owes, owed + 1, owed + 13)) == 0
 
 -- tag is the prefix of the entries of this incarnation
 local tag = string.format('%016d', began or tonumber(marker or '0')) .. ident

@@ -3,7 +3,6 @@ package jobstore_test
 import (
 	"context"
 	"errors"
-	"fmt"
 	"testing"
 	"time"
 
@@ -17,7 +16,7 @@ func TestKept_AllNodesOfANewListAreHeardOnce(t *testing.T) {
 	inBubble(t, 3, func(t *testing.T, c *cluster) {
 		c.stored()
 		for i := range c.N {
-			c.Node(i).HSet("{redlock}", "s", fmt.Sprintf("id%d 1111111111111111 -", i)) // as a node that has joined, with that basis
+			c.Node(i).HSet("{redlock}", "o", "\nj:other\t0000000000000\nj:x\t0000000000001\n") // as one that has joined another list
 		}
 		b := c.writer("b")
 		const says = "all nodes are needed once"

@@ -20,10 +20,13 @@ elseif ARGV[5] == '1' and not redis.call('ZRANGEBYLEX', KEYS[3], '-', '+', 'LIMI
   items[1] = 'u' .. age
   return answer()
 end
-local kept = ARGV[5] == '1' and basis or sub(header, 93, 108)
-if sub(header, 33, 58) == ARGV[4] and (quiet() or sub(header, 91, 91) ~= ARGV[5] or sub(header, 93, 108) ~= kept) then
-  header = sub(header, 1, 73) .. string.format('%016d ', now) .. ARGV[5] .. ' ' .. kept .. sub(header, 109)
+local serves = sub(header, 33, 58) == ARGV[4]
+if serves and (quiet() or sub(header, 91, 91) ~= ARGV[5]) then
+  header = sub(header, 1, 73) .. string.format('%016d ', now) .. ARGV[5] .. sub(header, 92)
   redis.call('HSET', jobs, '', header)
+end
+if serves and not whole and ARGV[5] == '1' then
+  redis.call('HSET', hash, 'o', sub(owes, 1, owed) .. '0000000000000' .. sub(owes, owed + 14))
 end
 items[1], texts[1] = whole and 'h' .. age .. '/1' or 'h0', header
 for i = 6, #ARGV, 2 do

@@ -16,10 +16,9 @@ if began then
   elseif epoch and taken then
     promised = sub(kept, 33, 58)
   end
-  header = string.format('3 %016d %s %s %s %s 0 %s ', began, ident, promised, floor, string.rep('0', 16),
-    kept and #kept > 108 and sub(kept, 93, 108) or string.rep('-', 16))
+  header = string.format('3 %016d %s %s %s %s 0 ', began, ident, promised, floor, string.rep('0', 16))
   redis.call('HSET', jobs, '', header)
-  redis.call('HSET', hash, ARGV[3], sub(header, 3, 18))
+  redis.call('HSET', hash, ARGV[3], sub(header, 3, 18), 'o', owed and owes or owes .. ARGV[3] .. '\t0000000000000\n')
 end
 local at, promised = tonumber(sub(ballot, 7, 22)), sub(header, 33, 58)
 local age = string.format('%d', now - tonumber(sub(header, 3, 18)))
@@ -33,7 +32,7 @@ elseif at <= tonumber(sub(header, 3, 18)) + ahead then
   items[1] = 's' .. age
   return answer()
 end
-redis.call('HSET', jobs, '', sub(header, 1, 32) .. ballot .. sub(header, 59, 73) .. string.format('%016d 0', now) .. sub(header, 92, 109) .. leader)
+redis.call('HSET', jobs, '', sub(header, 1, 32) .. ballot .. sub(header, 59, 73) .. string.format('%016d 0 ', now) .. leader)
 items[1], texts[1] = 'p' .. age .. (whole and '/1' or ''), kept or ''
 texts[2] = sub(header, 60, 72)
 

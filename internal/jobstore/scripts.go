@@ -72,7 +72,7 @@ type Leader struct {
 
 func (l Leader) encode() string { return strconv.FormatUint(l.Token, 10) + ":" + l.Replica }
 
-const headerLen = 109 // length of the parts before the leader
+const headerLen = 92 // length of the parts before the leader
 
 // decodeHeader decodes the header of the hash of jobs. Without a text it returns the zero Header.
 func decodeHeader(text string) (h Header, err error) {

@@ -22,11 +22,19 @@
 //     had lost its data.
 //   - take: it no longer serves its list, if it is fresh, or nobody has used that list for the longest lease and a second since it
 //     started, and the new list has a larger turn than each list that it remembers, and a majority of it, or the same addresses: then the
-//     servers that are missing have lost their data.
+//     servers that are missing have lost their data. The same goes for each list to which it owes.
 //   - join: a server that has taken a list, and no other since, joins it. A server that was in no list starts its guard. Another one
 //     continues its fencing numbers above its clock, because a majority of the new list may lack the largest one of the old list.
 //   - swap: a server changes to a list with at most one other server, also while the list is in use.
-//   - force: a person decides. Leases may overlap if processes with the old list still run.
+//   - force: a person decides. Leases may overlap if processes with the old list still run. It owes to no list any more.
+//
+// # What a server owes
+//
+// What an election has decided in a list may be on a minority of the next one, and on no server of the one after that. So a server that
+// joins another list owes for each election that it knows, to the lists that it comes from, until a leader of that election has written
+// all of its jobs in the joined list. Who asks servers to join tells each of them what the others owe: those that were fresh may be the only
+// ones which the next list has. A leader hears all servers of its list, unless a majority owes nothing: so it finds what was decided.
+// A debt ends after a month, because an election may have been renamed.
 //
 // # What a process does
 //
@@ -43,5 +51,7 @@
 // # Assumptions
 //
 // No server gets an older file back while processes with an older list run. Of two lists in a row, a server in both keeps its data while
-// they change. An address does not lead to another server while processes still use the one before, at two of three addresses at a time.
+// they change. A server that comes in by a swap while nothing is owed learns of elections from their next leader: before that, the list
+// does not change again. An address does not lead to another server while processes still use the one before, at two of three addresses
+// at a time.
 package lists

@@ -178,8 +178,8 @@ func (k *Keeper) send(ctx context.Context, p Plan, heard []Heard) {
 		switch p.Verb {
 		case enter:
 			args = []any{newID(), string(heard[i].Joined)}
-		case join:
-			args = append(args, p.Basis)
+		case take, join, force:
+			args = append(args, p.Owes)
 		case swap:
 			args = []any{string(p.From), string(p.List)}
 		}
@@ -222,7 +222,7 @@ func (k *Keeper) Force(ctx context.Context) []error {
 		}
 		p.Nodes, ids = append(p.Nodes, i), append(ids, heard[i].ID)
 	}
-	p.List = newList(turn+1, k.where, ids)
+	p.List, p.Owes = newList(turn+1, k.where, ids), owes("", heard, p.Nodes, -1)
 	if len(p.Nodes) < majority(len(heard)) {
 		return problems
 	}
@@ -273,28 +273,29 @@ func readServer(r *quorum.Reply) (s reply, err error) {
 	s.done = code == 'y'
 	_, inUse, longest, err1 := r.Item()
 	text, err2 := r.Text()
-	if err := errors.Join(err1, err2); err != nil {
+	owes, err3 := r.Text()
+	if err := errors.Join(err1, err2, err3); err != nil {
 		return s, err
 	}
 	s.Server, err = Parse(text)
 	s.InUse, s.Longest = milliseconds(inUse), milliseconds(longest)
+	s.Owes = strings.FieldsFunc(owes, func(r rune) bool { return r == '\n' })
 	return s, err
 }
 
-// Parse reads the field s: ID BASIS JOINED TAKEN...
+// Parse reads the field s: ID JOINED TAKEN...
 func Parse(text string) (s Server, err error) {
 	words := strings.Fields(text)
-	if len(words) < 3 {
+	if len(words) < 2 {
 		return s, fmt.Errorf("this version did not write what the node says of its list: %.100q", text)
 	}
 	if words[0] != "-" {
 		s.ID = words[0]
 	}
-	s.Basis = words[1]
-	if s.Joined, err = parseList(words[2]); err != nil {
+	if s.Joined, err = parseList(words[1]); err != nil {
 		return s, err
 	}
-	for _, word := range words[3:] {
+	for _, word := range words[2:] {
 		l, err := parseList(word)
 		if err != nil {
 			return s, err

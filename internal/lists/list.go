@@ -123,11 +123,11 @@ func Refused(nodes int64) Problem {
 // Server is what a server remembers.
 type Server struct {
 	ID      string // empty: none yet
-	Basis   string // of the jobs: see [Plan]
 	Joined  List
 	Taken   []List
 	InUse   time.Duration // until it counts as unused
 	Longest time.Duration // lease known
+	Owes    []string      // see list.lua: lists, and elections
 }
 
 func (s *Server) isFresh() bool { return s.Joined == "" && len(s.Taken) == 0 }
@@ -173,9 +173,54 @@ func (s *Server) mayTake(l List) error {
 			return problem("it has changed to another list meanwhile, %s", before)
 		}
 	}
+	for _, owed := range s.Owes { // at first the lists
+		if before, err := parseList(owed); err == nil && !before.leadsTo(l) {
+			return problem("nobody has led election %q since the list was %s, of which no majority is among these nodes: start a replica that "+
+				"leads it with the nodes of the present list, or, if nobody uses it, accept these nodes with redlockctl nodes --join",
+				s.owing(), before)
+		}
+	}
 	if s.Joined != "" && s.InUse > 0 {
 		return problem("the nodes are in use with %s; waiting until its users have stopped, at most %v after the last",
 			s.Joined, s.Longest+time.Second)
 	}
 	return nil
+}
+
+// owing returns the election for which the server owes last.
+func (s *Server) owing() (election string) {
+	last := "0000000000000"
+	for _, owed := range s.Owes {
+		if name, since, ok := strings.Cut(owed, "\t"); ok && since > last {
+			election, last = strings.TrimPrefix(name, "j:"), since
+		}
+	}
+	return election
+}
+
+// owes returns what a server owes that takes or joins a list, by what the servers at some addresses know. Of those which already use the
+// list it does not matter what they know and do not owe, but for the server itself.
+func owes(list List, heard []Heard, nodes []int, self int) string {
+	var lines []string
+	for _, i := range nodes {
+		s := &heard[i].Server
+		if s.Joined != "" && s.Joined != list {
+			lines = append(lines, string(s.Joined))
+		}
+		for _, owed := range s.Owes {
+			if self < 0 || self == i || !strings.HasSuffix(owed, "\t0000000000000") {
+				lines = append(lines, owed)
+			}
+		}
+	}
+	slices.Sort(lines) // so those that owe from now on come first
+	lines = slices.CompactFunc(lines, func(a, b string) bool {
+		a, _, _ = strings.Cut(a, "\t")
+		b, _, _ = strings.Cut(b, "\t")
+		return a == b
+	})
+	if len(lines) == 0 || lines[len(lines)-1][0] != 'j' { // no election
+		return ""
+	}
+	return strings.Join(lines, "\n") + "\n"
 }

@@ -3,25 +3,27 @@
 -- ARGV     longest lease of the caller (ms); b to accept a server that hides its identity; a verb and its arguments:
 --          look              changes nothing
 --          enter ID JOINED   the server gets that id if it has none, or if it is joined in that list, which it forgets
---          take LIST         it serves no older list any more
---          join LIST BASIS   it serves the list that it has taken
+--          take LIST OWES    it serves no older list any more
+--          join LIST OWES    it serves the list that it has taken
 --          swap FROM LIST    it serves a later list, with at most one other server, instead of FROM
---          force LIST        it serves that list
+--          force LIST OWES   it serves that list
 -- returns  SECONDS MICROSECONDS IDENTITY.LABEL, and y if done, n if refused, or e and text: another version wrote the hash;
 --          b: the server hides its identity. After y and n follow uMS/LONGEST: it counts as unused in so many ms, by the
---          longest lease known (ms); and as text what it remembers now
+--          longest lease known (ms); and as texts what it remembers now, and what it owes
 -- A list is LABEL:TURN:WHERE:ID,ID,..., where WHERE tells the addresses of who made it, if it can. The field s of the hash has
--- ID BASIS JOINED TAKEN..., with - for what there is not. The label of the guard is that of the joined list, or - for each digit if
--- the server has taken another list: so the guard alone says what to serve.
+-- ID JOINED TAKEN..., with - for what there is not. The label of the guard is that of the joined list, or - for each digit if
+-- the server has taken another list: so the guard alone says what to serve. The field o has what the server owes, a line each: the lists to
+-- which it owes; and for each election that it knows, the field of the marker (see begin.lua), a tab, and since when it owes (ms, 13), or
+-- zeros if it does not.
 local t = redis.call('TIME')
 local now, hash, sub, verb = t[1] * 1000000 + t[2], KEYS[1], string.sub, ARGV[3]
-local found = redis.call('HMGET', hash, 'g', 's')
+local found = redis.call('HMGET', hash, 'g', 's', 'o')
 local guard, identity, longest = found[1], nil, tonumber(ARGV[1])
 -- include identity
 
--- answer returns an item, others, and a text
-local function answer(item, text)
-  return {t[1] .. ' ' .. t[2] .. ' ' .. sub(identity or '-', 1, 12) .. '.' .. (guard and sub(guard, 91, 98) or '-') .. ' ' .. item, text}
+-- answer returns an item, others, and texts
+local function answer(item, ...)
+  return {t[1] .. ' ' .. t[2] .. ' ' .. sub(identity or '-', 1, 12) .. '.' .. (guard and sub(guard, 91, 98) or '-') .. ' ' .. item, ...}
 end
 if guard and (#guard ~= 120 or sub(guard, 1, 2) ~= '3 ') then
   local layout = string.match(guard, '^[^ ]*')
@@ -35,11 +37,22 @@ local words = {}
 for word in string.gmatch(found[2] or '', '[^ ]+') do
   words[#words + 1] = word
 end
-local id, basis, joined, taken = words[1] or '-', words[2] or '-', guard and words[3] or '-', {}
-for i = 4, #words do
+local id, joined, taken = words[1] or '-', guard and words[2] or '-', {}
+for i = 3, #words do
   taken[#taken + 1] = words[i]
 end
 local last = taken[#taken] or joined
+
+-- elections returns what is owed, without the lists
+local function elections(owes)
+  return (string.gsub(owes, '\n%x[^\n]*', ''))
+end
+local owes, owing, month = found[3] or '', false, 30 * 86400000
+for since in string.gmatch(owes, '\t(%d+)\n') do
+  -- nobody leads an election that was renamed: that must not keep a list from changing forever
+  owing = owing or tonumber(since) > now / 1000 - month
+end
+owes = owing and owes or elections(owes)
 
 local function has(list, one)
   return string.find(string.gsub(list, '^.*:', ',') .. ',', ',' .. one .. ',', 1, true) ~= nil
@@ -77,11 +90,14 @@ local function begin(label)
   redis.call('HSET', hash, 'g', guard)
 end
 
--- follows reports whether the server may change to a later list: it shares a majority with each list remembered, or has the same
--- addresses, so that the others lost their data
+-- follows reports whether the server may change to a later list: it shares a majority with each list remembered, or owed to, or has the
+-- same addresses, so that the others lost their data
 local function follows(list)
-  for i = 0, #taken do
-    local before = taken[i] or joined
+  local lists = {joined, unpack(taken)}
+  for one in string.gmatch(owes, '\n(%x[^\n]*)') do
+    lists[#lists + 1] = one
+  end
+  for _, before in ipairs(lists) do
     local n, all = shared(before, list)
     local known = 2 * n > all or where(list) ~= '' and where(list) == where(before)
     if before ~= '-' and (turn(list) <= turn(before) or not known) then
@@ -92,9 +108,11 @@ local function follows(list)
 end
 
 local list, done = ARGV[4], true
+-- given is what a server owes that the process tells: it owes from now on for elections for which the others did not
+local given = '\n' .. string.gsub(ARGV[5] or '', '\t0+\n', string.format('\t%013d\n', now / 1000))
 if verb == 'enter' then
   if id == '-' or joined == ARGV[5] and #taken == 0 then
-    id, basis, joined = list, '-', '-'
+    id, joined, owes = list, '-', ''
   end
 elseif verb == 'swap' then
   local from = list
@@ -116,6 +134,7 @@ elseif verb == 'take' and last ~= list then
   end
   done = (joined == '-' or times() == 0) and follows(list)
   taken[#taken + 1] = done and list or nil
+  owes = done and joined == '-' and owes .. sub(given, owes == '' and 1 or 2) or owes
 elseif verb == 'join' and (joined ~= list or #taken > 0) then
   done = last == list
   if done and joined == '-' then
@@ -126,11 +145,11 @@ elseif verb == 'join' and (joined ~= list or #taken > 0) then
     guard = sub(guard, 1, 107) .. string.format('%013d', now / 1000)
   end
   if done then
-    joined, taken, basis = list, {}, ARGV[5]
+    joined, taken, owes = list, {}, given
   end
 elseif verb == 'force' then
-  joined, taken, basis = list, {}, sub(list, 1, 16)
-  begin(basis)
+  joined, taken, owes = list, {}, elections(given)
+  begin(sub(list, 1, 16))
 end
 if done and verb ~= 'look' then
   if guard then
@@ -138,7 +157,10 @@ if done and verb ~= 'look' then
     guard = sub(guard, 1, 90) .. (serves and sub(joined, 1, 16) or string.rep('-', 16)) .. sub(guard, 107)
     redis.call('HSET', hash, 'g', guard)
   end
-  redis.call('HSET', hash, 's', table.concat({id, basis, joined, unpack(taken)}, ' '))
+  redis.call('HSET', hash, 's', table.concat({id, joined, unpack(taken)}, ' '))
+  if #owes > 1 or found[3] then
+    redis.call('HSET', hash, 'o', owes)
+  end
 end
 return answer(string.format('%s u%d/%d', done and 'y' or 'n', times()),
-  table.concat({id, basis, joined, unpack(taken)}, ' '))
+  table.concat({id, joined, unpack(taken)}, ' '), owes)

@@ -13,13 +13,11 @@ type Heard struct {
 
 // Plan is what a process does next.
 type Plan struct {
-	Use  List // the list that the process uses from now on
-	Verb verb // for Nodes; none: nothing can be done now
-	List List
-	From List // of a swap
-	// Basis is for a join. It changes with each list that is made, unless all of its servers were fresh, and stays the same when a server
-	// is replaced. A leader of jobs writes all of them once under each basis: see internal package jobstore.
-	Basis string
+	Use   List // the list that the process uses from now on
+	Verb  verb // for Nodes; none: nothing can be done now
+	List  List
+	From  List   // of a swap
+	Owes  string // of who takes or joins the list
 	Nodes []int
 	// Problems has for each address why the server cannot be used with the list, or there is no list.
 	Problems []error
@@ -34,9 +32,6 @@ const (
 	swap  verb = "swap"
 	force verb = "force"
 )
-
-// noBasis is the basis of a list whose servers were all fresh: nothing was written before.
-const noBasis = "-"
 
 const (
 	errWaits = Problem("waiting until all nodes of the list can join it")
@@ -136,6 +131,7 @@ func (p *planning) mend() {
 	}
 	for _, i := range p.those(func(s *Server) bool { return l.Has(s.ID) && !s.serves(l) }) {
 		s := &p.heard[i].Server
+		p.Owes = owes(l, p.heard, append(serving, i), i)
 		switch err := s.mayTake(l); {
 		case len(s.Taken) == 0 && s.Joined.isNear(l):
 			p.ask(swap, l, i) // a majority has swapped without it
@@ -151,9 +147,6 @@ func (p *planning) mend() {
 			return
 		case len(serving) >= majority(l.Size()):
 			p.ask(join, l, i)
-			for _, j := range serving {
-				p.Basis = max(p.Basis, p.heard[j].Basis)
-			}
 			return
 		default:
 			p.Problems[i] = errWaits
@@ -217,6 +210,7 @@ func (p *planning) replace(others []int) {
 		next = p.of(l.with(p.heard[c].ID, missing[0]))
 		if p.Problems[c] = p.heard[c].mayTake(next); p.Problems[c] == nil {
 			p.ask(take, next, c)
+			p.Owes = owes(l, p.heard, append(rest, c), c)
 		}
 		return
 	}
@@ -271,19 +265,15 @@ func (p *planning) make() {
 		return
 	}
 	var ids []string
-	fresh := true
 	for i := range p.heard {
 		ids = append(ids, p.heard[i].ID)
-		fresh = fresh && p.heard[i].Joined == ""
 	}
 	slices.Sort(ids)
 	next := p.of(ids)
+	p.Owes = owes(next, p.heard, all, -1)
 	open := p.those(func(s *Server) bool { return s.Last() != next })
 	if len(open) == 0 {
 		p.ask(join, next, p.those(func(s *Server) bool { return !s.serves(next) })...)
-		if p.Basis = next.Label(); fresh {
-			p.Basis = noBasis
-		}
 		return
 	}
 	refused := false

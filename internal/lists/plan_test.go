@@ -42,8 +42,14 @@ func text(p Plan) string {
 	if p.From != "" {
 		text += " from " + name(p.From)
 	}
-	if p.Basis != "" {
-		text += " basis " + p.Basis[:1]
+	if p.Verb != "" && p.Owes != "" {
+		text += " owes"
+		for owed := range strings.SplitSeq(strings.TrimSpace(p.Owes), "\n") {
+			if l, err := parseList(owed); err == nil {
+				owed = name(l)
+			}
+			text += " " + owed
+		}
 	}
 	return strings.Replace(text, " none on", " on", 1)
 }
@@ -53,12 +59,14 @@ func TestNext(t *testing.T) {
 	entered := func(letter string) Heard { return Heard{Server: Server{ID: strings.Repeat(letter, 16)}} }
 	joined := func(letter string, l List, taken ...List) Heard {
 		h := entered(letter)
-		h.Joined, h.Basis, h.Taken = l, "a", taken
+		h.Joined, h.Taken = l, taken
 		return h
 	}
 	claimed := func(letter string, taken ...List) Heard { return joined(letter, "", taken...) }
 	inUse := func(h Heard) Heard { h.InUse = time.Second; return h }
 	fresh, silent := Heard{}, Heard{Err: errors.New("down")}
+	owing := func(h Heard, lines ...string) Heard { h.Owes = lines; return h }
+	const paid, owed = "j:x\t0000000000000", "j:x\t0000000000007"
 	one, abc, abd := list(1, there, "a"), list(1, here, "abc"), list(2, here, "abd")
 	moved := list(1, there, "abc")
 
@@ -71,8 +79,8 @@ func TestNext(t *testing.T) {
 		// Without a list.
 		"all are fresh":                        {"", []Heard{fresh, fresh, fresh}, "uses none, enter on [0 1 2]", ""},
 		"all have an id":                       {"", []Heard{entered("a"), entered("b"), entered("c")}, "uses none, take 1:abc on [0 1 2]", ""},
-		"all have taken it":                    {"", []Heard{claimed("a", abc), claimed("b", abc), claimed("c", abc)}, "uses none, join 1:abc on [0 1 2] basis -", ""},
-		"a process has stopped after one join": {"", []Heard{joined("a", abc), claimed("b", abc), claimed("c", abc)}, "uses none, join 1:abc on [1 2] basis " + abc.Label()[:1], ""},
+		"all have taken it":                    {"", []Heard{claimed("a", abc), claimed("b", abc), claimed("c", abc)}, "uses none, join 1:abc on [0 1 2]", ""},
+		"a process has stopped after one join": {"", []Heard{joined("a", abc), claimed("b", abc), claimed("c", abc)}, "uses none, join 1:abc on [1 2]", ""},
 		"one is not heard, the others are new": {"", []Heard{entered("a"), entered("b"), silent}, "uses none", "all nodes must be heard once"},
 		"one is not heard, the others serve":   {"", []Heard{joined("a", abc), joined("b", abc), silent}, "uses 1:abc", "down"},
 		"two are not heard":                    {"", []Heard{joined("a", abc), silent, silent}, "uses none", "all nodes must be heard once"},
@@ -86,22 +94,42 @@ func TestNext(t *testing.T) {
 			"uses 1:abcde", "all nodes must be heard before it replaces",
 		},
 		"and the first one":           {"", []Heard{joined("a", abc, abd), joined("b", abc), claimed("d", abd)}, "uses none, take 2:abd on [1]", ""},
-		"and the second one":          {"", []Heard{joined("a", abc, abd), joined("b", abc, abd), claimed("d", abd)}, "uses none, join 2:abd on [0 1 2] basis " + abd.Label()[:1], ""},
+		"and the second one":          {"", []Heard{joined("a", abc, abd), joined("b", abc, abd), claimed("d", abd)}, "uses none, join 2:abd on [0 1 2]", ""},
 		"from one to three":           {"", []Heard{joined("a", one), entered("b"), entered("c")}, "uses none, take 2:abc on [1 2]", ""},
 		"from one to three, in use":   {"", []Heard{inUse(joined("a", one)), entered("b"), entered("c")}, "uses none", "in use with a list of one"},
 		"no majority of the old list": {"", []Heard{joined("a", list(1, there, "abc")), entered("d"), entered("e")}, "uses none", "redlockctl nodes --join"},
 		"the others lost their data":  {"", []Heard{joined("a", abc), entered("d"), entered("e")}, "uses none, take 2:ade on [1 2]", ""},
 		"a node of another service":   {"", []Heard{joined("a", abc), joined("b", abc), inUse(joined("d", one))}, "uses none", "in use with a list of one"},
-		"two half-begun lists":        {"", []Heard{claimed("a", abc), claimed("b", list(1, there, "abc")), entered("c")}, "uses none, take 2:abc on [2]", ""},
+		"a fresh one learns what is owed": {
+			"", []Heard{owing(joined("a", moved), paid), owing(joined("b", moved), string(one), owed), entered("d")},
+			"uses none, take 2:abd on [2] owes 1:abc 1:a " + paid, "",
+		},
+		"and all that join": {
+			"", []Heard{owing(joined("a", moved, abd), paid), joined("b", moved, abd), owing(claimed("d", abd), string(moved), owed)},
+			"uses none, join 2:abd on [0 1 2] owes 1:abc " + paid, "",
+		},
+		"nobody has led": {
+			"", []Heard{joined("a", moved), owing(joined("b", moved), string(list(1, there, "bef")), owed), claimed("d", abd)},
+			"uses none", "nobody has led election \"x\" since the list was a list of 3",
+		},
+		"two half-begun lists": {"", []Heard{claimed("a", abc), claimed("b", list(1, there, "abc")), entered("c")}, "uses none, take 2:abc on [2]", ""},
 
 		// With a list.
-		"all is well":                    {abc, []Heard{joined("a", abc), joined("b", abc), joined("c", abc)}, "uses 1:abc", ""},
-		"one has not joined yet":         {abc, []Heard{joined("a", abc), joined("b", abc), claimed("c", abc)}, "uses 1:abc, join 1:abc on [2] basis a", ""},
-		"one lost its data":              {abc, []Heard{joined("a", abc), joined("b", abc), fresh}, "uses 1:abc, enter on [2]", ""},
-		"one has older data":             {abd, []Heard{joined("a", abd), joined("b", abd), joined("c", abc)}, "uses 2:abd, enter on [2]", ""},
-		"the fresh one has an id":        {abc, []Heard{joined("a", abc), joined("b", abc), entered("d")}, "uses 1:abc, take 2:abd on [2]", ""},
-		"the fresh one comes in":         {abc, []Heard{inUse(joined("a", abc)), inUse(joined("b", abc)), claimed("d", abd)}, "uses 1:abc, swap 2:abd on [0 1] from 1:abc", ""},
-		"the others have swapped":        {abc, []Heard{joined("a", abd), joined("b", abd), claimed("d", abd)}, "uses 2:abd, join 2:abd on [2] basis a", ""},
+		"all is well":             {abc, []Heard{joined("a", abc), joined("b", abc), joined("c", abc)}, "uses 1:abc", ""},
+		"one has not joined yet":  {abc, []Heard{joined("a", abc), joined("b", abc), claimed("c", abc)}, "uses 1:abc, join 1:abc on [2]", ""},
+		"one lost its data":       {abc, []Heard{joined("a", abc), joined("b", abc), fresh}, "uses 1:abc, enter on [2]", ""},
+		"one has older data":      {abd, []Heard{joined("a", abd), joined("b", abd), joined("c", abc)}, "uses 2:abd, enter on [2]", ""},
+		"the fresh one has an id": {abc, []Heard{joined("a", abc), joined("b", abc), entered("d")}, "uses 1:abc, take 2:abd on [2]", ""},
+		"the fresh one comes in":  {abc, []Heard{inUse(joined("a", abc)), inUse(joined("b", abc)), claimed("d", abd)}, "uses 1:abc, swap 2:abd on [0 1] from 1:abc", ""},
+		"the others have swapped": {abc, []Heard{joined("a", abd), joined("b", abd), claimed("d", abd)}, "uses 2:abd, join 2:abd on [2]", ""},
+		"it owes what the others owe": {
+			abc, []Heard{owing(joined("a", abd), owed), owing(joined("b", abd), paid, "j:y\t0000000000000"), claimed("d", abd)},
+			"uses 2:abd, join 2:abd on [2] owes " + owed, "",
+		},
+		"and for what it knows itself": {
+			abc, []Heard{owing(joined("a", abd), paid), owing(joined("b", abd), paid), owing(joined("d", moved, abd), paid)},
+			"uses 2:abd, join 2:abd on [2] owes 1:abc " + paid, "",
+		},
 		"too few have swapped":           {abd, []Heard{joined("a", abd), silent, claimed("d", abd)}, "uses 2:abd", "waiting until all nodes"},
 		"it is not known who is missing": {abc, []Heard{joined("a", abc), silent, entered("d")}, "uses 1:abc", "all nodes must be heard before it replaces"},
 		"a server of another list":       {abc, []Heard{joined("a", abc), joined("b", abc), joined("d", one)}, "uses 1:abc", "in use with another list"},

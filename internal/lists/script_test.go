@@ -42,11 +42,18 @@ func step(t *testing.T, c *nodetest.Cluster, step string) (s Server) {
 	case "set-back":
 		c.Jump(0, -d)
 		return s
+	case "paid": // a leader has written all jobs
+		c.Node(0).HSet("{p}", "o", "\nj:x\t0000000000000\n")
+		return s
 	}
 	verb, refused := strings.CutPrefix(words[0], "!")
-	args := []any{10_000, "", verb}
-	for _, word := range words[1:] {
+	args, owes := []any{10_000, "", verb}, ""
+	for n, word := range words[1:] {
 		switch {
+		case word == "x":
+			owes += "j:x\t0000000000000\n"
+		case n > 0 && verb != "swap" && verb != "enter":
+			owes += string(in(word)) + "\n"
 		case strings.Contains(word, ":"):
 			args = append(args, string(in(word)))
 		default:
@@ -54,8 +61,8 @@ func step(t *testing.T, c *nodetest.Cluster, step string) (s Server) {
 		}
 	}
 	switch verb {
-	case "join":
-		args = append(args, "basis")
+	case "take", "join", "force":
+		args = append(args, owes)
 	case "enter":
 		args = append(args, "") // no list, unless one was given before it
 	}
@@ -74,6 +81,7 @@ func step(t *testing.T, c *nodetest.Cluster, step string) (s Server) {
 // What a server does in its state, and remembers afterwards.
 func TestScript(t *testing.T) {
 	const serving = "enter a; take 1:abc; join 1:abc; "
+	const owing = serving + "sleep 11s; take 2:abd; join 2:abd 1:abc x; sleep 11s; "
 	for name, of := range map[string]struct{ steps, want string }{
 		"one without an id joins no list":    {"!take 1:abc; !join 1:abc", "- joined none"},
 		"it keeps its id":                    {"enter a; enter b", "a joined none"},
@@ -108,6 +116,15 @@ func TestScript(t *testing.T) {
 		"it forgets an older list":           {serving + "enter d 1:abc", "d joined none"},
 		"and joins again":                    {serving + "enter d 1:abc; take 2:bcd; join 2:bcd", "d joined 2:bcd"},
 		"not if it is in another one by now": {serving + "swap 1:abc 2:abd; enter e 1:abc", "a joined 2:abd"},
+		"it owes to the list before":         {owing + "!take 3:ade", "a joined 2:abd owes x to 1:abc"},
+		"with a majority of both lists":      {owing + "take 3:abe", "a joined 2:abd taken 3:abe owes x to 1:abc"},
+		"until a leader has led":             {owing + "paid; take 3:ade", "a joined 2:abd taken 3:ade"},
+		"for a month":                        {owing + "sleep 719h; !take 3:ade", "a joined 2:abd owes x to 1:abc"},
+		"and then no more":                   {owing + "sleep 720h; take 3:ade", "a joined 2:abd taken 3:ade owes x"},
+		"a fresh one owes too":               {"enter d; take 2:abd 1:abc x; !take 3:bde", "d joined none taken 2:abd owes x to 1:abc"},
+		"what it has learned of all":         {"enter d; take 2:abd 1:abc x; take 3:abd 1:abe; !take 4:bcd", "d joined none taken 2:abd taken 3:abd owes x to 1:abc 1:abe"},
+		"not if a person decides":            {owing + "force 3:ade 1:abc x; sleep 11s; take 4:ade", "a joined 3:ade taken 4:ade owes x"},
+		"nor when it has forgotten its list": {owing + "enter e 2:abd", "e joined none"},
 		"nor if it has taken one":            {serving + "sleep 11s; take 2:abd; enter e 1:abc", "a joined 1:abc taken 2:abd"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -140,6 +157,14 @@ func remembers(s *Server) string {
 	text += " joined " + short(s.Joined)
 	for _, l := range s.Taken {
 		text += " taken " + short(l)
+	}
+	if x := s.owing(); x != "" {
+		text += " owes " + x
+		for i, owed := range s.Owes {
+			if l, err := parseList(owed); err == nil {
+				text += map[bool]string{true: " to", false: ""}[i == 0] + " " + short(l)
+			}
+		}
 	}
 	return text
 }

@@ -56,15 +56,15 @@ func parseGuard(text string) (g guard, err error) {
 	return g, nil
 }
 
-// setList notes which list a server serves: ID BASIS JOINED TAKEN..., each list with its label first and its servers last. See
+// setList notes which list a server serves: ID JOINED TAKEN..., each list with its label first and its servers last. See
 // internal package lists.
 func (c *Checker) setList(n *node, text string) {
 	words := append(strings.Fields(text), "")
 	n.id, n.label = words[0], ""
-	if len(words) != 4 || words[2] == "-" {
+	if len(words) != 3 || words[1] == "-" {
 		return
 	}
-	parts := strings.Split(words[2], ":")
+	parts := strings.Split(words[1], ":")
 	n.label = parts[0]
 	c.lists[n.label] = parts[len(parts)-1]
 }

@@ -30,7 +30,7 @@ func guardOf(server string, since float64) string {
 }
 
 // serves is what a server of a list remembers.
-func serves(id int, list string) string { return fmt.Sprintf("id%d - %s", id, list) }
+func serves(id int, list string) string { return fmt.Sprintf("id%d %s", id, list) }
 
 const (
 	first  = "1111111111111111:1:id0,id1,id2"
