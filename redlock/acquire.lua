@@ -87,7 +87,7 @@ for i = 3, #ARGV, 5 do
     before, id = found[at], sub(who, 1, 12)
     line = before or ''
     -- include line
-    place = own and (own - 1) / 28 or math.min(#line / 28, 1000)
+    place = math.floor(own and (own - 1) / 28 or math.min(#line / 28, 1000))
     local waits = place * 10000 - now + (deadline or record and now or 0)
     if not item and waits > 0 and waits <= place * 10000 then
       left = math.ceil(waits / 1000)

@@ -78,7 +78,7 @@ for i = 2, #ARGV, 3 do
         k = k + 1
       end
     end
-    item = line ~= '' and item .. #line / 28 or item
+    item = line ~= '' and item .. math.floor(#line / 28) or item
     local channel = hash .. ':' .. field
     if frees and type(heard) == 'number' and
         (ARGV[1] == 'p' or (redis.pcall('PUBSUB', 'NUMSUB', channel)[2] or 1) ~= 0) then

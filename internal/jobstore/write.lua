@@ -45,7 +45,7 @@ for i = 4, #KEYS do
   names[i - 3] = sub(KEYS[i], from)
 end
 local found = redis.call('HMGET', jobs, unpack(names))
-local place, last = tag .. ballot, string.format('%013d', (now + ahead) / 1000)
+local place, last = tag .. ballot, string.format('%013d', math.floor((now + ahead) / 1000))
 local n, i = #set, 7
 for job, name in ipairs(names) do
   local entry, new = found[job], ARGV[i]

@@ -17,6 +17,7 @@
 -- zeros if it does not.
 local t = redis.call('TIME')
 local now, hash, sub, verb = t[1] * 1000000 + t[2], KEYS[1], string.sub, ARGV[3]
+local ms = math.floor(now / 1000)
 local found = redis.call('HMGET', hash, 'g', 's', 'o')
 local guard, identity, longest = found[1], nil, tonumber(ARGV[1])
 -- include identity
@@ -50,7 +51,7 @@ end
 local owes, owing, month = found[3] or '', false, 30 * 86400000
 for since in string.gmatch(owes, '\t(%d+)\n') do
   -- nobody leads an election that was renamed: that must not keep a list from changing forever
-  owing = owing or tonumber(since) > now / 1000 - month
+  owing = owing or tonumber(since) > ms - month
 end
 owes = owing and owes or elections(owes)
 
@@ -78,7 +79,7 @@ local function times()
     return 0, longest
   end
   local kept = math.min(tonumber(sub(guard, 78, 89)), math.max(86400000, 100 * longest)) -- with the guard's limit
-  local used, ms = tonumber(sub(guard, 108, 120)), math.floor(now / 1000)
+  local used = tonumber(sub(guard, 108, 120))
   return math.max(math.min(used, ms) + kept + 1000 - ms, 0), kept
 end
 
@@ -86,7 +87,7 @@ local function begin(label)
   local _, kept = times()
   kept = math.max(kept, longest)
   guard = string.format('3 %s %016d %016d %012d %s %013d', identity or guard and sub(guard, 3, 42) or string.rep('-', 40), now,
-    now + kept * 1000, kept, label, now / 1000)
+    now + kept * 1000, kept, label, ms)
   redis.call('HSET', hash, 'g', guard)
 end
 
@@ -109,7 +110,7 @@ end
 
 local list, done = ARGV[4], true
 -- given is what a server owes that the process tells: it owes from now on for elections for which the others did not
-local given = '\n' .. string.gsub(ARGV[5] or '', '\t0+\n', string.format('\t%013d\n', now / 1000))
+local given = '\n' .. string.gsub(ARGV[5] or '', '\t0+\n', string.format('\t%013d\n', ms))
 if verb == 'enter' then
   if id == '-' or joined == ARGV[5] and #taken == 0 then
     id, joined, owes = list, '-', ''
@@ -128,8 +129,8 @@ elseif verb ~= 'look' and not has(list, id) then
 elseif verb == 'take' and last ~= list then
   if guard and joined ~= '-' and (identity and identity ~= sub(guard, 3, 42) or tonumber(sub(guard, 44, 59)) > now) then
     begin(sub(guard, 91, 106)) -- another run counts as used now: what it has forgotten may have been extended until then
-  elseif guard and tonumber(sub(guard, 108, 120)) > now / 1000 then
-    guard = sub(guard, 1, 107) .. string.format('%013d', now / 1000) -- the clock was set back
+  elseif guard and tonumber(sub(guard, 108, 120)) > ms then
+    guard = sub(guard, 1, 107) .. string.format('%013d', ms) -- the clock was set back
     redis.call('HSET', hash, 'g', guard)
   end
   done = (joined == '-' or times() == 0) and follows(list)
@@ -142,7 +143,7 @@ elseif verb == 'join' and (joined ~= list or #taken > 0) then
   elseif done then
     local high = redis.call('HGET', hash, 'h') or ''
     redis.call('HSET', hash, 'h', math.max(tonumber(high) or 0, now) == now and string.format('%016d', now) or high)
-    guard = sub(guard, 1, 107) .. string.format('%013d', now / 1000)
+    guard = sub(guard, 1, 107) .. string.format('%013d', ms)
   end
   if done then
     joined, taken, owes = list, {}, given
