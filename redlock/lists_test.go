@@ -285,3 +285,23 @@ func TestLists_AnIdleLockerSendsNothing(t *testing.T) {
 		mustAcquire(t, l, "x")
 	})
 }
+
+// An idle Locker sends nothing, also while a node that has lost its data cannot be replaced because another is down.
+func TestLists_AnIdleLockerSendsNothingWhileANodeIsLost(t *testing.T) {
+	bubble.RunFresh(t, 3, func(t *testing.T, c *bubble.Cluster) {
+		l, lease := usedBy(c, 0, 1, 2)
+		want.NoError(t, lease.Release(t.Context()))
+		c.Kill(1)
+		c.Kill(2)
+		c.Wipe(2)
+		c.Restart(2)
+		_, _ = l.TryAcquire(t.Context(), "x")
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		before := c.Asked()
+		time.Sleep(time.Hour)
+		if sent := c.Asked() - before; sent > 0 {
+			t.Errorf("%d requests in an hour", sent)
+		}
+	})
+}

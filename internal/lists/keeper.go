@@ -66,25 +66,21 @@ func New(c Config) *Keeper {
 	return &Keeper{config: c, where: whereOf(addrs), wake: signal.New(), ended: make(chan struct{}), over: make(chan struct{})}
 }
 
-// Run finds the list as soon as somebody awaits it. Then it sleeps until Wake, while nothing is wrong. It returns when ctx is done.
+// Run finds the list as soon as somebody awaits it. Then it sleeps until Wake, also while something is wrong: who needs a list awaits it,
+// and a node that refuses a request because of its list wakes it. It returns when ctx is done.
 func (k *Keeper) Run(ctx context.Context) {
 	defer close(k.over)
 	pace := retry.Pace{Burst: 3, Every: again}
-	var due <-chan time.Time
 	for {
 		select {
 		case <-k.wake:
-		case <-due:
 		case <-ctx.Done():
 			return
 		}
 		if retry.Sleep(ctx, pace.Next(time.Now())) != nil {
 			return
 		}
-		due = nil
-		if !k.round(ctx) {
-			due = time.After(again)
-		}
+		k.round(ctx)
 	}
 }
 
@@ -109,12 +105,11 @@ func (k *Keeper) Await(ctx context.Context, joins bool) []error {
 	return k.problems
 }
 
-// round asks all servers what they remember, and then does what is planned until nothing can be done. It reports whether all is well.
-func (k *Keeper) round(ctx context.Context) (well bool) {
+// round asks all servers what they remember, and then does what is planned until nothing can be done.
+func (k *Keeper) round(ctx context.Context) {
 	used := k.used
 	heard := k.look(ctx) // all of them: one that is new, or in another list, matters
 	var p Plan
-	joins := false
 	for range 10 * len(heard) { // more than any change takes
 		if p = next(k.where, used, heard); p.Use != used {
 			used = p.Use
@@ -122,7 +117,7 @@ func (k *Keeper) round(ctx context.Context) (well bool) {
 		}
 		k.use(used)
 		k.mu.Lock()
-		joins = k.joins
+		joins := k.joins
 		k.mu.Unlock()
 		if p.Verb == "" || !joins || ctx.Err() != nil {
 			break
@@ -130,17 +125,14 @@ func (k *Keeper) round(ctx context.Context) (well bool) {
 		k.send(ctx, p, heard)
 	}
 	k.use(p.Use)
-	well = p.Use != ""
 	for i, err := range p.Problems {
 		_, twin := errors.AsType[*TwinError](err)
 		if heard[i].Err != nil || twin {
 			err = nil // others report it
 		}
-		well = well && err == nil
 		k.config.Problem(i, err)
 	}
 	k.end(p.Problems)
-	return well || !joins
 }
 
 // use has the process use a list from now on.
