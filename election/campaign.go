@@ -24,9 +24,9 @@ type renewal struct {
 // must stop, or if this process can never lead again; then there is an error.
 func (e *Elector) campaign(r *run) (*redlock.Lease, <-chan renewal, error) {
 	var view outlook
-	defer e.clocks.Store(nil)
+	defer e.nodes.Store(nil)
 	attempted := func(took time.Duration, err error) {
-		e.seeClocks(err)
+		e.seeNodes(err)
 		e.callApp(func() {
 			if err != nil && r.stopping.Err() == nil {
 				e.logAttempt(&view, err)

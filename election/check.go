@@ -54,7 +54,7 @@ func (e *Elector) Check() error {
 //
 // With these a restart does not help. They have lasted for a minute:
 //   - this process leads, and too few nodes serve its Scheduler;
-//   - nobody can lead, because the clocks of the nodes differ too much or were stepped;
+//   - nobody can lead, because the clocks of the nodes differ too much or were stepped, or because of the list of nodes;
 //   - this process leads, and cannot load a source of jobs, or refuses rows of it;
 //   - somebody else has led for some minutes, and does not have jobs of this process (the first 10,000), or does not start them.
 //
@@ -72,7 +72,7 @@ func (e *Elector) Problems() []Problem {
 		all = append(all, Problem{fmt.Errorf("%w: %w", p.Err, ErrRestart), p.Since})
 	}
 	var others []inside.Trouble
-	if p := e.clocks.Load(); p != nil {
+	if p := e.nodes.Load(); p != nil {
 		others = append(others, *p)
 	}
 	if jobs != nil {
@@ -150,8 +150,8 @@ func (e *Elector) callApp(fn func()) {
 	fn()
 }
 
-// seeClocks records whether an attempt to lead has failed because of the nodes' clocks.
-func (e *Elector) seeClocks(err error) {
+// seeNodes records whether an attempt to lead has failed because of the nodes' clocks, or for a reason that retrying does not remove.
+func (e *Elector) seeNodes(err error) {
 	if _, led := redlock.HeldBy(err); !led && errors.Is(err, redlock.ErrHeld) {
 		return // other candidates hold votes, which says nothing of the clocks
 	}
@@ -167,5 +167,8 @@ func (e *Elector) seeClocks(err error) {
 			blame = fmt.Errorf("election: %q: nobody can lead because of the nodes' clocks: synchronize them: %w", e.name, err)
 		}
 	}
-	e.clocks.Store(e.clocks.Load().Next(blame))
+	if errors.Is(err, redlock.ErrConfig) {
+		blame = fmt.Errorf("election: %q: nobody can lead with these nodes: %w", e.name, err)
+	}
+	e.nodes.Store(e.nodes.Load().Next(blame))
 }

@@ -132,6 +132,16 @@ func TestCheck_FailsWhileTheNodesClocksLetNobodyLead(t *testing.T) {
 	})
 }
 
+// A replica has one of three nodes in its list, which only a person may accept.
+func TestCheck_FailsWhileTheListOfNodesNeedsAPerson(t *testing.T) {
+	inBubble(t, 3, func(t *testing.T, c *cluster) {
+		locker, links := c.LockerOf([]int{1})
+		a := c.candidateOf(locker, links, "x", "a").run()
+		time.Sleep(5 * time.Minute)
+		want.Text(t, a.Check(), "nobody can lead with these nodes", "redlockctl nodes --join")
+	})
+}
+
 func TestCheck_IsNilDuringAnOutage(t *testing.T) {
 	inBubble(t, 3, func(t *testing.T, c *cluster) {
 		a := c.candidate("a").run()

@@ -25,8 +25,8 @@ type Elector struct {
 	config config
 	log    *zap.Logger
 
-	inApp  atomic.Pointer[time.Time]      // since when Run has been in a hook or the logger; nil: it is in none
-	clocks atomic.Pointer[inside.Trouble] // no attempt to lead succeeds, and the nodes' clocks are the reason
+	inApp atomic.Pointer[time.Time]      // since when Run has been in a hook or the logger; nil: it is in none
+	nodes atomic.Pointer[inside.Trouble] // no attempt to lead succeeds, and the nodes' clocks or their list are the reason
 
 	mu        sync.Mutex // guards the fields below
 	callbacks []*callback

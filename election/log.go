@@ -60,7 +60,7 @@ func (e *Elector) logAttempt(o *outlook, err error) {
 		o.since = time.Time{}
 	case errors.Is(err, redlock.ErrHeld): // other candidates hold votes, or too few nodes were asked to know who leads
 	case errors.Is(err, redlock.ErrGuarded):
-		o.say(e.log.Info, "no leader yet: nodes that started recently grant nothing for a while, retrying", "", zap.Error(err))
+		o.say(e.log.Info, "no leader yet: nodes grant nothing for a while, retrying", "", zap.Error(err))
 		o.since = time.Time{}
 	case o.since.IsZero():
 		o.since = time.Now()

@@ -19,8 +19,8 @@ var (
 	ErrHeld = errors.New("redlock: held")
 	// ErrNoQuorum says that too few nodes answered to decide the outcome.
 	ErrNoQuorum = errors.New("redlock: no quorum")
-	// ErrGuarded says that the lock could not be won because nodes that may have lost a lease grant nothing yet. The
-	// error says for how long.
+	// ErrGuarded says that the lock could not be won because nodes that may have lost a lease, or that may be in use with an
+	// earlier list of nodes, grant nothing yet. The error says for how long.
 	ErrGuarded = errors.New("redlock: guarded")
 	// ErrExpired says that the lease ran out.
 	ErrExpired = errors.New("redlock: expired")
@@ -33,7 +33,7 @@ var (
 	ErrVacant = errors.New("redlock: vacant")
 	// ErrClosed says that the Locker was closed.
 	ErrClosed = errors.New("redlock: closed")
-	// ErrConfig says that an option, a node or a name is invalid.
+	// ErrConfig says that an option, a node, the list of nodes or a name is invalid: somebody must act.
 	ErrConfig = errors.New("redlock: config")
 )
 

@@ -77,20 +77,26 @@ func (l *Locker) awaitList(ctx context.Context, op, name string, joins bool) (*m
 	if l.isClosed() {
 		return nil, fmt.Errorf("%w: %s %q", ErrClosed, op, name)
 	}
-	failed := &QuorumError{Op: op, Name: name, Size: l.size, Need: l.need, kind: ErrConfig}
+	failed := &QuorumError{Op: op, Name: name, Size: l.size, Need: l.need, kind: ErrGuarded}
+	mistake := false
 	for i := range l.size {
 		reason := quorum.ErrNoAnswer
 		if i < len(reasons) {
 			reason = reasons[i]
 		}
 		if twin, ok := errors.AsType[*lists.TwinError](reason); ok {
-			reason = l.jury.errTwin(twin.Of)
-		} else if !isListed(reason) && reason != nil && !errors.Is(reason, guard.ErrNoIdentity) {
+			reason, mistake = l.jury.errTwin(twin.Of), true
+		} else if _, ok := errors.AsType[lists.Stuck](reason); ok || errors.Is(reason, guard.ErrNoIdentity) {
+			mistake = true
+		} else if reason != nil && !isListed(reason) {
 			failed.kind = ErrNoQuorum
 		}
 		if reason != nil {
 			failed.Nodes = append(failed.Nodes, NodeError{l.quorum.Addr(i), reason})
 		}
+	}
+	if mistake { // somebody must act, whatever else there is
+		failed.kind = ErrConfig
 	}
 	if ctx.Err() != nil {
 		return nil, fmt.Errorf("%w: %w", failed, context.Cause(ctx))

@@ -25,6 +25,7 @@ func TestLists_CloseAndContextsWhileItWaits(t *testing.T) {
 		cancel(why)
 		err := <-done
 		want.Err(t, err, why)
+		want.Text(t, err, "all nodes must be heard once") // of those that have answered
 		want.NoError(t, l.Close(t.Context()))
 		err = <-done
 		want.Err(t, err, redlock.ErrClosed)

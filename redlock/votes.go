@@ -201,8 +201,10 @@ func (j *jury) failed(op, name string, answers []answer, timed bool, blocked, ca
 	switch {
 	case j.size-r.no < j.need:
 		kind = blocked
-	case j.size-r.listed < j.need, j.size-r.anonymous < j.need:
+	case j.size-r.anonymous < j.need:
 		kind = ErrConfig
+	case j.size-r.listed < j.need:
+		kind = ErrGuarded
 	case r.guarded > 0 && reachable+r.guarded >= j.need:
 		kind = ErrGuarded
 	}

@@ -121,7 +121,7 @@ func (s *Scheduler) awaitNodes(ctx context.Context) {
 			return
 		case ctx.Err() != nil:
 		case errors.Is(err, redlock.ErrGuarded):
-			s.log.Info("not ready yet: nodes that started recently grant nothing for a while, waiting",
+			s.log.Info("not ready yet: nodes grant nothing for a while, waiting",
 				zap.Duration("for", time.Since(began)), zap.Error(err))
 		default:
 			s.log.Warn("not ready yet: too few nodes grant locks, retrying", zap.Duration("for", time.Since(began)), zap.Error(err))

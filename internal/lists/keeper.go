@@ -1,6 +1,7 @@
 package lists
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	_ "embed" // the script
@@ -51,6 +52,7 @@ type Keeper struct {
 
 	mu       sync.Mutex // guards the fields below
 	joins    bool       // may do more than adopt a list
+	first    bool       // no round has ended
 	problems []error
 	ended    chan struct{} // closed at the end of the next round
 
@@ -63,7 +65,9 @@ func New(c Config) *Keeper {
 	for i := range addrs {
 		addrs[i] = c.Quorum.Addr(i)
 	}
-	return &Keeper{config: c, where: whereOf(addrs), wake: signal.New(), ended: make(chan struct{}), over: make(chan struct{})}
+	return &Keeper{
+		config: c, where: whereOf(addrs), wake: signal.New(), first: true, ended: make(chan struct{}), over: make(chan struct{}),
+	}
 }
 
 // Run finds the list as soon as somebody awaits it. Then it sleeps until Wake, also while something is wrong: who needs a list awaits it,
@@ -88,7 +92,7 @@ func (k *Keeper) Run(ctx context.Context) {
 func (k *Keeper) Wake() { k.wake.Set() }
 
 // Await waits for the end of the next round, after Config.Use was called if the list has changed. It returns why each address cannot be
-// used, as of the last round that has ended. A process that only reads does not join.
+// used, as of the last round that has ended, or of the first one. A process that only reads does not join.
 func (k *Keeper) Await(ctx context.Context, joins bool) []error {
 	k.mu.Lock()
 	ended := k.ended
@@ -147,14 +151,29 @@ func (k *Keeper) use(l List) {
 func (k *Keeper) end(problems []error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	k.problems = problems
+	k.problems, k.first = problems, false
 	close(k.ended)
 	k.ended = make(chan struct{})
 }
 
+// note notes what is known while the first round is under way.
+func (k *Keeper) note(answers []quorum.Answer[reply]) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.first {
+		k.problems = make([]error, len(answers))
+		for i, a := range answers {
+			k.problems[i] = cmp.Or(a.Err, error(errAll))
+		}
+	}
+}
+
 // look returns what each address answers. It changes nothing.
 func (k *Keeper) look(ctx context.Context) []Heard {
-	round, _ := quorum.Ask(ctx, k.config.Quorum, k.call("look"), quorum.AllOver)
+	round, _ := quorum.Ask(ctx, k.config.Quorum, k.call("look"), func(answers []quorum.Answer[reply]) bool {
+		k.note(answers)
+		return quorum.AllOver(answers)
+	})
 	heard := make([]Heard, k.config.Quorum.Size())
 	for i, a := range round.Answers() {
 		heard[i] = Heard{a.Err, a.Value.Server}

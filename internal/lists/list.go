@@ -105,12 +105,20 @@ func (l List) isNear(other List) bool {
 	return l.Size() == other.Size() && len(slices.DeleteFunc(other.IDs(), l.Has)) <= 1
 }
 
-// Problem is why the server of an address cannot be used with a list, or why there is no list. Other errors are those of the node.
+// Problem is why the server of an address cannot be used with a list, or why there is no list. It ends by itself. Other errors are those of
+// the node.
 type Problem string
 
 func (p Problem) Error() string { return string(p) }
 
 func problem(format string, args ...any) Problem { return Problem(fmt.Sprintf(format, args...)) }
+
+// Stuck is a Problem that ends when a person acts.
+type Stuck string
+
+func (s Stuck) Error() string { return string(s) }
+
+func stuck(format string, args ...any) Stuck { return Stuck(fmt.Sprintf(format, args...)) }
 
 // Refused returns the problem of a server that refuses a request, because it serves another list, of so many nodes, or none.
 func Refused(nodes int64) Problem {
@@ -167,7 +175,7 @@ func (s *Server) mayTake(l List) error {
 	for _, before := range s.remembers() {
 		switch {
 		case !before.leadsTo(l):
-			return problem("it remembers %s, of which no majority is among these nodes, and which had other addresses: if no process uses "+
+			return stuck("it remembers %s, of which no majority is among these nodes, and which had other addresses: if no process uses "+
 				"that list any more, accept these nodes with redlockctl nodes --join", before)
 		case before.Turn() >= l.Turn():
 			return problem("it has changed to another list meanwhile, %s", before)
@@ -175,7 +183,7 @@ func (s *Server) mayTake(l List) error {
 	}
 	for _, owed := range s.Owes { // at first the lists
 		if before, err := parseList(owed); err == nil && !before.leadsTo(l) {
-			return problem("nobody has led election %q since the list was %s, of which no majority is among these nodes: start a replica that "+
+			return stuck("nobody has led election %q since the list was %s, of which no majority is among these nodes: start a replica that "+
 				"leads it with the nodes of the present list, or, if nobody uses it, accept these nodes with redlockctl nodes --join",
 				s.owing(), before)
 		}

@@ -35,6 +35,7 @@ const (
 
 const (
 	errWaits = Problem("waiting until all nodes of the list can join it")
+	errAll   = Problem("it waits for its list: all nodes must be heard once, when they are new or their list changes")
 	errNew   = Problem("it is new, or its data were lost: all nodes must be heard before it replaces the lost one in their list")
 )
 
@@ -183,7 +184,7 @@ func (p *planning) replace(others []int) {
 	}
 	foreign := p.those(func(s *Server) bool { return !l.Has(s.ID) && s.Joined != "" && !p.isOlder(s) })
 	for _, i := range foreign {
-		p.Problems[i] = problem("it is in use with another list, %s", p.heard[i].Joined)
+		p.Problems[i] = stuck("it is in use with another list, %s", p.heard[i].Joined)
 	}
 	switch {
 	case len(foreign) > 0:
@@ -256,7 +257,7 @@ func (p *planning) make() {
 	all := p.those(func(*Server) bool { return true })
 	if len(all) < len(p.heard) {
 		for _, i := range all {
-			p.Problems[i] = Problem("it waits for its list: all nodes must be heard once, when they are new or their list changes")
+			p.Problems[i] = errAll
 		}
 		return
 	}
