@@ -110,3 +110,56 @@ func TestLists_WhatWasDecidedTwoListsAgoHolds(t *testing.T) {
 		})
 	}
 }
+
+// A tick falls into a change of the list. Nobody has lost anything, so the first leader of the new list runs it, and reports no loss.
+func TestLists_ATickDuringTheChangeRuns(t *testing.T) {
+	for name, of := range map[string]struct{ old, next []int }{
+		"from one to three":  {[]int{0}, []int{0, 1, 2}},
+		"from three to five": {[]int{0, 1, 2}, []int{0, 1, 2, 3, 4}},
+		"from five to three": {[]int{0, 1, 2, 3, 4}, []int{0, 1, 2}},
+		"one is replaced":    {[]int{0, 1, 2}, []int{0, 1, 3}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			bubble.RunFresh(t, 5, func(t *testing.T, nodes *bubble.Cluster) {
+				c := &cluster{Cluster: nodes, ttl: ttl}
+				a := c.idleOf("a", of.old)
+				a.add(a.job("job", "0 * * * * *", quick))
+				a.takesOver()
+				c.SleepTo(115 * time.Second)
+				a.leaves()
+				b := c.idleOf("b", of.next)
+				b.add(b.job("job", "0 * * * * *", quick))
+				b.takesOver()
+				c.SleepTo(170 * time.Second)
+				if ran := strings.Join(c.ran(), ", "); strings.Count(ran, "job 1m0s@") != 1 || strings.Count(ran, "job 2m0s@") != 1 {
+					t.Errorf("ran: %s; recorded: %q", ran, b.rows("job"))
+				}
+				if lost := b.status("job").DataLost; !lost.IsZero() {
+					t.Errorf("the nodes are said to have lost the job at %v", lost)
+				}
+			})
+		})
+	}
+}
+
+// Two of three nodes lose their data together, and with them a tick that only they knew. The new list of these servers does not run it
+// again, although they are as new as those of a list that grows.
+func TestLists_ServersInThePlaceOfThoseThatLostTheirDataAreNotNew(t *testing.T) {
+	bubble.RunFresh(t, 3, func(t *testing.T, nodes *bubble.Cluster) {
+		c := &cluster{Cluster: nodes, ttl: ttl}
+		all := []int{0, 1, 2}
+		c.decideWithout(all, []int{0})
+		for _, node := range []int{1, 2} {
+			c.Kill(node)
+			c.Wipe(node)
+			c.Restart(node)
+		}
+		b := c.withBoth("b", all)
+		b.takesOver()
+		c.SleepTo(150 * time.Second)
+		if ran := strings.Join(c.ran(), ", "); strings.Count(ran, "job 1m0s@") != 1 {
+			t.Errorf("ran: %s", ran)
+		}
+	})
+}

@@ -65,6 +65,9 @@ func (s *Store) Decide(promises []Promise, i int) (Basis, error) {
 		case Stale:
 			b.Floor = latest(b.Floor, p.Began.Add(Ahead))
 		case None:
+			if p.New {
+				break // it lacks nothing that it had, and all nodes were heard
+			}
 			b.Floor = latest(b.Floor, latest(p.Began.Add(Ahead), p.Floor))
 			b.Deleted = latest(b.Deleted, p.Floor)
 			began = append(began, p.Began)

@@ -24,6 +24,7 @@ type Promise struct {
 	Floor    time.Time // if it does not know a job, no tick up to here may be opened: the job may have been deleted
 	Previous Header    // before the promise
 	Whole    bool      // a majority of such nodes knows what was decided in earlier lists of nodes
+	New      bool      // it has joined its first list, whose nodes together know what was decided in earlier ones, and lost nothing since
 	Jobs     []Found   // in the order of the request
 }
 
@@ -130,7 +131,7 @@ func isSettled(promises []Promise, i, majority int) bool {
 
 // readPrepared reads the reply of the script prepare.
 func readPrepared(r *reply) Promise {
-	p := Promise{Time: timeOf(r.Time), Began: r.began, Previous: r.header(), Whole: r.whole}
+	p := Promise{Time: timeOf(r.Time), Began: r.began, Previous: r.header(), Whole: r.whole, New: r.empty}
 	ms, err := strconv.ParseInt(r.text(), 10, 64)
 	r.fail(err)
 	if ms > 0 {

@@ -1,7 +1,7 @@
 -- prepare: promises to serve no smaller ballot any more, and returns what the server knows of jobs
 -- KEYS     ...
 -- ARGV     ..., ballot, leader, then the jobs' names
--- returns  p, /1 if the server is whole, the previous header, the floor, and for each job an item and its texts: v, the entry;
+-- returns  p, /1 if the server is whole, or /2 if it had nothing to lose, the previous header, the floor, and for each job an item and its texts: v, the entry;
 --          o, an entry of an earlier incarnation; n: there is no entry
 --          or r, header: a larger ballot was promised; a: the ballot is ahead of the clock; s: the ballot is not far enough
 --          after the start of the incarnation; each with the number of µs since that start
@@ -33,7 +33,7 @@ elseif at <= tonumber(sub(header, 3, 18)) + ahead then
   return answer()
 end
 redis.call('HSET', jobs, '', sub(header, 1, 32) .. ballot .. sub(header, 59, 73) .. string.format('%016d 0 ', now) .. leader)
-items[1], texts[1] = 'p' .. age .. (whole and '/1' or ''), kept or ''
+items[1], texts[1] = 'p' .. age .. (whole and '/1' or new and '/2' or ''), kept or ''
 texts[2] = sub(header, 60, 72)
 
 local names = {}

@@ -16,6 +16,7 @@ type reply struct {
 	*quorum.Reply
 	began time.Time // start of the node's incarnation
 	whole bool      // see begin.lua
+	empty bool      // the node had nothing to lose: new in begin.lua
 	err   error     // the first one
 }
 
@@ -32,8 +33,8 @@ func readerOf[T any](read func(*reply) T) func(*quorum.Reply) (T, error) {
 
 // begin reads the first item. It fails if the node refuses the call.
 func (r *reply) begin() {
-	code, number, whole := r.pair("pwhelrasu")
-	r.whole = whole == 1
+	code, number, state := r.pair("pwhelrasu")
+	r.whole, r.empty = state == 1, state == 2
 	r.began = time.UnixMicro(r.Time - number).UTC()
 	if ahead := r.began.Sub(timeOf(r.Time)); ahead > Ahead {
 		r.fail(fmt.Errorf("the start of its state is %w, by %v", ErrAhead, ahead))

@@ -35,6 +35,9 @@
 // all of its jobs in the joined list. Who asks servers to join tells each of them what the others owe: those that were fresh may be the only
 // ones which the next list has. A leader hears all servers of its list, unless a majority owes nothing: so it finds what was decided.
 // A debt ends after a month, because an election may have been renamed.
+// A server that was fresh when a list was made, of whose servers a majority was in each list that is owed to, has nothing to lose, and says
+// so while it owes: what was decided is on others. One that lost its data since, or comes in by a swap, cannot say that, and no tick up to
+// its start is opened.
 //
 // # What a process does
 //

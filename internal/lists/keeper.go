@@ -8,6 +8,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -291,6 +292,7 @@ func readServer(r *quorum.Reply) (s reply, err error) {
 	s.Server, err = Parse(text)
 	s.InUse, s.Longest = milliseconds(inUse), milliseconds(longest)
 	s.Owes = strings.FieldsFunc(owes, func(r rune) bool { return r == '\n' })
+	s.Owes = slices.DeleteFunc(s.Owes, func(line string) bool { return strings.HasPrefix(line, "new") }) // about the server alone
 	return s, err
 }
 

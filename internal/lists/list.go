@@ -91,6 +91,11 @@ func (l List) leadsTo(other List) bool {
 	if where := l.part(2); where != "" && where == other.part(2) {
 		return true
 	}
+	return l.hasMajorityIn(other)
+}
+
+// hasMajorityIn reports whether most of its servers are in the other list.
+func (l List) hasMajorityIn(other List) bool {
 	n := 0
 	for _, id := range l.IDs() {
 		if other.Has(id) {

@@ -14,7 +14,7 @@
 -- ID JOINED TAKEN..., with - for what there is not. The label of the guard is that of the joined list, or - for each digit if
 -- the server has taken another list: so the guard alone says what to serve. The field o has what the server owes, a line each: the lists to
 -- which it owes; and for each election that it knows, the field of the marker (see begin.lua), a tab, and since when it owes (ms, 13), or
--- zeros if it does not.
+-- zeros if it does not; and new, a space, and the start of its guard, if it was fresh, and no list had lost anything, when it joined.
 local t = redis.call('TIME')
 local now, hash, sub, verb = t[1] * 1000000 + t[2], KEYS[1], string.sub, ARGV[3]
 local ms = math.floor(now / 1000)
@@ -140,7 +140,9 @@ elseif verb == 'join' and (joined ~= list or #taken > 0) then
   done = last == list
   if done and joined == '-' then
     begin(sub(list, 1, 16))
+    given = string.gsub(given, '\nnew\n', '\nnew ' .. sub(guard, 44, 59) .. '\n')
   elseif done then
+    given = string.gsub(given, '\nnew\n', '\n')
     local high = redis.call('HGET', hash, 'h') or ''
     redis.call('HSET', hash, 'h', math.max(tonumber(high) or 0, now) == now and string.format('%016d', now) or high)
     guard = sub(guard, 1, 107) .. string.format('%013d', ms)

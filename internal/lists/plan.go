@@ -3,6 +3,7 @@ package lists
 import (
 	"cmp"
 	"slices"
+	"strings"
 )
 
 // Heard is the answer of an address.
@@ -272,6 +273,9 @@ func (p *planning) make() {
 	slices.Sort(ids)
 	next := p.of(ids)
 	p.Owes = owes(next, p.heard, all, -1)
+	if isKnown(p.Owes, next) {
+		p.Owes += "new\n"
+	}
 	open := p.those(func(s *Server) bool { return s.Last() != next })
 	if len(open) == 0 {
 		p.ask(join, next, p.those(func(s *Server) bool { return !s.serves(next) })...)
@@ -295,6 +299,20 @@ func (p *planning) make() {
 		return
 	}
 	p.ask(take, next, open[0]) // one after the other, for the same reason
+}
+
+// isKnown reports whether the servers of a list together know what was decided in each of the lists that are owed to: so those which are
+// fresh have nothing to lose.
+func isKnown(owes string, list List) bool {
+	known := false
+	for line := range strings.Lines(owes) {
+		if before, err := parseList(strings.TrimSpace(line)); err == nil {
+			if known = before.hasMajorityIn(list); !known {
+				return false
+			}
+		}
+	}
+	return known
 }
 
 func (p *planning) ask(v verb, l List, nodes ...int) { p.Verb, p.List, p.Nodes = v, l, nodes }

@@ -102,11 +102,11 @@ func TestNext(t *testing.T) {
 		"a node of another service":   {"", []Heard{joined("a", abc), joined("b", abc), inUse(joined("d", one))}, "uses none", "in use with a list of one"},
 		"a fresh one learns what is owed": {
 			"", []Heard{owing(joined("a", moved), paid), owing(joined("b", moved), string(one), owed), entered("d")},
-			"uses none, take 2:abd on [2] owes 1:abc 1:a " + paid, "",
+			"uses none, take 2:abd on [2] owes 1:abc 1:a " + paid + " new", "",
 		},
 		"and all that join": {
 			"", []Heard{owing(joined("a", moved, abd), paid), joined("b", moved, abd), owing(claimed("d", abd), string(moved), owed)},
-			"uses none, join 2:abd on [0 1 2] owes 1:abc " + paid, "",
+			"uses none, join 2:abd on [0 1 2] owes 1:abc " + paid + " new", "",
 		},
 		"nobody has led": {
 			"", []Heard{joined("a", moved), owing(joined("b", moved), string(list(1, there, "bef")), owed), claimed("d", abd)},
