@@ -23,7 +23,7 @@ type Checker struct {
 
 	mu      sync.Mutex        // guards the fields below, and the nodes
 	lists   map[string]string // of the servers' ids, by label; that of a server whose list was not seen is empty
-	tokens  map[string]uint64 // by lock, the latest
+	tokens  map[string]uint64 // by lock, the latest, and by lock and owner, its latest
 	started map[string]int    // attempts
 	steps   int
 	counts  map[Rule]int // how often each rule was checked
@@ -170,19 +170,19 @@ func (c *Checker) Granted(lock, owner string, token uint64) {
 		return
 	}
 	c.steps++
-	field, last := "n:"+lock, c.tokens[lock]
+	field, last, own := "n:"+lock, c.tokens[lock], c.tokens[lock+" "+owner]
 	gave, isMajority := c.most(func(n *node, label string) bool {
 		return slices.ContainsFunc(n.gave[field][owner], func(g gift) bool {
-			return g.label == label && last < g.number && g.number <= token
+			return g.label == label && own < g.number && g.number <= token // with a smaller one it had given another lease
 		})
 	})
 	raised, areRaised := c.most(func(n *node, label string) bool {
 		return n.became > 0 || n.records[field].number >= token && strings.Contains(c.lists[label], n.id) // it may have lost it
 	})
-	c.tokens[lock] = token
+	c.tokens[lock], c.tokens[lock+" "+owner] = token, token
 	err := errors.Join(
 		c.rule(Tokens, token > last, "its token is %d after %d", token, last),
-		c.rule(Majority, isMajority || token <= last, "%v gave it the lock with a number after %d and up to %d", gave, last, token),
+		c.rule(Majority, isMajority || token <= last, "%v gave it the lock with a number after %d and up to %d", gave, own, token),
 		c.rule(Raised, areRaised, "%v have its token %d or a larger number", raised, token),
 	)
 	if err != nil {
