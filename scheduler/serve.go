@@ -112,19 +112,22 @@ func (s *Scheduler) awaitNodes(ctx context.Context) {
 	for pause := 2 * locker.Settings().NodeTimeout; ctx.Err() == nil; pause = waitingEvery {
 		try, cancel := context.WithTimeout(ctx, pause)
 		err := locker.Ready(try)
+		refused := err != nil && try.Err() == nil // Ready gives up before that only where waiting is pointless
 		if err != nil {
-			<-try.Done() // Ready gives up earlier where waiting is pointless
+			<-try.Done()
 		}
 		cancel()
+		waited := zap.Duration("waited", time.Since(began))
 		switch {
 		case err == nil:
 			return
 		case ctx.Err() != nil:
+		case refused:
+			s.log.Error("the nodes refuse this replica, retrying", waited, zap.Error(err))
 		case errors.Is(err, redlock.ErrGuarded):
-			s.log.Info("not ready yet: nodes grant nothing for a while, waiting",
-				zap.Duration("for", time.Since(began)), zap.Error(err))
+			s.log.Info("not ready yet: nodes grant nothing for a while, waiting", waited, zap.Error(err))
 		default:
-			s.log.Warn("not ready yet: too few nodes grant locks, retrying", zap.Duration("for", time.Since(began)), zap.Error(err))
+			s.log.Warn("not ready yet: too few nodes grant locks, retrying", waited, zap.Error(err))
 		}
 	}
 }

@@ -36,7 +36,7 @@ func TestServe(t *testing.T) {
 		if n := strings.Count(logged.String(), "not ready yet: nodes grant nothing for a while, waiting"); !finished || n < 3 {
 			t.Errorf("finished: %v; waiting is logged %d times", finished, n)
 		}
-		want.Parts(t, "the log", logged.String(), "another 10s", "for=400ms", "for=3.4", "this replica leads", "candidate=pod-1", "handed leadership over")
+		want.Parts(t, "the log", logged.String(), "another 10s", "waited=400ms", "waited=3.4", "this replica leads", "candidate=pod-1", "handed leadership over")
 	})
 }
 
@@ -82,6 +82,28 @@ func TestServe_OutlivesAnOutage(t *testing.T) {
 		want.NoError(t, scheduler.ServeOn(ctx, locker, "x"))
 		if n := strings.Count(logged.String(), "not ready yet: too few nodes grant locks, retrying"); n < 15 {
 			t.Errorf("logged %d times", n)
+		}
+	})
+}
+
+// Only a person can give a replica the right password. Serve says so as an error, and goes on when it has it.
+func TestServe_SaysThatTheNodesRefuseIt(t *testing.T) {
+	logged := logsOfSlog(t)
+	bubble.Run(t, 3, func(t *testing.T, c *bubble.Cluster) {
+		locker, _ := c.Locker()
+		require := func(password string) {
+			for i := range 3 {
+				c.Node(i).RequireAuth(password)
+			}
+		}
+		require("secret")
+		time.AfterFunc(time.Minute, func() { require("") })
+		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+		defer cancel()
+		want.NoError(t, scheduler.ServeOn(ctx, locker, "x"))
+		want.Parts(t, "the log", logged.String(), "level=ERROR msg=\"the nodes refuse this replica, retrying\" election=x waited=400ms", "this replica leads")
+		if strings.Contains(logged.String(), "not ready yet") {
+			t.Errorf("it also says that the nodes are not ready yet:\n%s", logged.String())
 		}
 	})
 }
