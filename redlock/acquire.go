@@ -20,8 +20,8 @@ import (
 // Acquire tries again when a node reports that the lock was released, when the holder's lease must have run out, and,
 // after a pause, when too few nodes answered. Callers of one process that wait for the same lock queue up, and together
 // cost the nodes no more than one. Acquire gives up at once if waiting is pointless: if wrong passwords, missing
-// permissions or node lists of another length leave no quorum, or if ctx comes from a [Lease] of this lock that is still held:
-// locks are not reentrant.
+// permissions, servers before 6.2 or node lists of another length leave no quorum, or if ctx comes from a [Lease] of this lock that
+// is still held: locks are not reentrant.
 func (l *Locker) Acquire(ctx context.Context, name string, opts ...AcquireOption) (lease *Lease, err error) {
 	r, found := l.settings.newRequest(name, opts)
 	if len(found) > 0 {

@@ -134,6 +134,7 @@ var (
 	errNotLocked = errors.New("not locked")
 	errQueued    = errors.New("free, but others wait for it")
 	errUnfit     = errors.New("not fit to be a node")
+	errTooOld    = errors.New("it must be 6.2 or later")
 	errLate      = errors.New("the request came too late and did nothing")
 	errFirstSeen = errors.New("this is its first answer about this lease: its clock may have been set back")
 )
@@ -160,7 +161,7 @@ func isDenied(err error) bool {
 
 // isPermanent reports whether retrying cannot help.
 func isPermanent(err error) bool {
-	return errors.Is(err, guard.ErrNoIdentity) || refusal.IsPermanent(err)
+	return errors.Is(err, guard.ErrNoIdentity) || errors.Is(err, errTooOld) || refusal.IsPermanent(err)
 }
 
 // isHopeless reports whether so many nodes refuse permanently that no quorum is left.

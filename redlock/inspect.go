@@ -118,7 +118,7 @@ func (o *observed) unfit(n inspection) error {
 	case n.role == "slave":
 		return fmt.Errorf("%w: it is a replica", errUnfit)
 	case n.version != "" && isTooOld(n.version):
-		return fmt.Errorf("%w: its version is %s, it must be 6.2 or later", errUnfit, n.version)
+		return fmt.Errorf("%w: its version is %s, %w", errUnfit, n.version, errTooOld)
 	case n.identity == 0 && !o.settings.UnseenRestarts && o.settings.RestartGuard:
 		return guard.ErrNoIdentity
 	}

@@ -1,6 +1,7 @@
 package redlock_test
 
 import (
+	"context"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -52,6 +53,21 @@ func TestNodes_ThatAreUnfitHaveNoVote(t *testing.T) {
 			})
 		})
 	}
+}
+
+// Only a person can upgrade a server, so nobody waits for that.
+func TestAcquire_DoesNotWaitForServersToBeUpgraded(t *testing.T) {
+	bubble.Run(t, 3, func(t *testing.T, c *bubble.Cluster) {
+		c.SetInfo(0, "redis_version", "6.0.16")
+		c.SetInfo(1, "redis_version", "6.0.16")
+		l, _ := c.Locker()
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		_, err := l.Acquire(ctx, "x")
+		want.Err(t, err, redlock.ErrNoQuorum)
+		want.Text(t, err, "its version is 6.0.16, it must be 6.2 or later")
+		want.NoError(t, ctx.Err())
+	})
 }
 
 // An eviction costs availability, but no lease is lost unnoticed: the guard is evicted with the records.
