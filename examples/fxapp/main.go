@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"go.uber.org/fx"
+	"go.uber.org/fx/fxevent"
 	"go.uber.org/zap"
 
 	"github.com/redlockfx/redlockfx/election"
@@ -30,12 +31,17 @@ func main() {
 	listen := flag.String("listen", "127.0.0.1:0", "where the state is served")
 	flag.Parse()
 	fx.New(
-		fx.NopLogger,
+		fx.WithLogger(onlyProblems),
 		fx.Provide(zap.NewDevelopment),
 		service(redlockfx.Config{Name: "billing", Nodes: strings.Split(*nodes, ","), TTL: ttl}, address(*listen)),
 		// 10 s drain timeout + 0.6 s stop margin + 4 node timeouts of 60 ms + 1 s, and the server's time to shut down.
 		fx.StopTimeout(15*time.Second),
 	).Run()
+}
+
+// onlyProblems makes fx log why the application does not start, and not each constructor.
+func onlyProblems(log *zap.Logger) fxevent.Logger {
+	return &fxevent.ZapLogger{Logger: log.WithOptions(zap.IncreaseLevel(zap.WarnLevel), zap.AddStacktrace(zap.FatalLevel))}
 }
 
 // address is where the state is served.

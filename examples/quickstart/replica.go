@@ -25,7 +25,7 @@ func start(name string, config redlockfx.Config, clients []redis.UniversalClient
 	config.Identity = name
 	r := &replica{link: newLink()}
 	r.app = fx.New(
-		fx.NopLogger,
+		fx.NopLogger, // main prints the error that start returns
 		fx.Supply(config),
 		redlockfx.Module,
 		r.link.nodes(clients), // a service has the addresses in Config.Nodes instead
