@@ -20,13 +20,13 @@ type need struct {
 	commands []string // with all their arguments: some servers do not check that there are enough. * is the hash of the prefix
 }
 
-// needs are the rights of docs/operations.md, each once. The first group is what everybody needs, a viewer too. Services
-// need the second; only services with jobs need the third, and only elections the fourth.
+// needs are the rights of docs/operations.md, each once. Everybody needs the first group. Viewers and services with jobs need the
+// second, services the third. Only services with jobs need the fourth, and only those that record terms all of the last.
 var needs = []need{
 	{"to read", []string{
 		"client setname x", "evalsha x 0", "eval x 0", "script load x", "info", "time", "hget * x", "hmget * x",
-		"hlen *:jobs:x", "lrange *:runs:x:x 0 0", "zrangebylex *:names:x - +", "zrevrange *:terms:x 0 0",
 	}},
+	{"to read jobs", []string{"hlen *:jobs:x", "lrange *:runs:x:x 0 0", "zrangebylex *:names:x - +"}},
 	{"for locks", []string{
 		"hset * x x", "hdel * x", "hscan * 0", "publish *:n:x x", "pubsub numsub *:n:x", "subscribe *:n:x", "unsubscribe *:n:x",
 	}},
@@ -34,7 +34,7 @@ var needs = []need{
 		"lpush *:runs:x:x x", "ltrim *:runs:x:x 0 0", "zadd *:names:x 0 x", "zrem *:names:x x", "hgetall *:requests:x",
 		"del *:runs:x:x",
 	}},
-	{"for terms", []string{"pexpire *:terms:x 1", "zremrangebyrank *:terms:x 0 0"}},
+	{"for terms", []string{"pexpire *:terms:x 1", "zremrangebyrank *:terms:x 0 0", "zrevrange *:terms:x 0 0"}},
 }
 
 // rightOf returns the right to run a command, as in +script|load.
@@ -89,7 +89,7 @@ func (d *diagnosis) judgeRights(addr string, lacking [][]string, err error) {
 		switch some := len(lacking[i]) < len(n.commands); {
 		case rights == "":
 			continue
-		case i == 0, some && !isPerson(lacking):
+		case i == 0, some && (i == 1 || !isPerson(lacking)): // people need only parts of the others
 			d.problem("rights", "%s: the user lacks %s %s, or the patterns of their keys (~) and channels (&)", addr, rights, n.purpose)
 		default:
 			d.note("rights", "%s: the user lacks %s %s: fine for a viewer, an operator, or a service that does without", addr, rights, n.purpose)
@@ -103,5 +103,5 @@ func (d *diagnosis) judgeRights(addr string, lacking [][]string, err error) {
 
 // isPerson reports whether a user is a viewer or an operator, who can neither find nor remove old locks.
 func isPerson(lacking [][]string) bool {
-	return slices.Contains(lacking[1], "+hdel") && slices.Contains(lacking[1], "+hscan")
+	return slices.Contains(lacking[2], "+hdel") && slices.Contains(lacking[2], "+hscan")
 }
