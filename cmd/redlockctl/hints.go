@@ -51,10 +51,15 @@ func (p *program) nobodyLeads(ctx context.Context, e *election.Elector, err erro
 	return fmt.Errorf("%w of %q: the last was %q, from %s, %s (%s)", election.ErrNoLeader, e.Name(), last.Replica, at(last.Since), until, zoneMark())
 }
 
-// noTerms returns an error that says that no term of the election is recorded, and hints at elections that the nodes know.
+// noTerms returns an error that says that no term of the election is recorded, and hints at elections that the nodes know. They know
+// one without terms if its service does not record them, as scheduler.Serve, or if the list of nodes has changed.
 func (p *program) noTerms(ctx context.Context, e *election.Elector) error {
 	hint := "check --election and --prefix"
-	if known := p.elections(ctx); len(known) > 0 {
+	known := p.elections(ctx)
+	if slices.Contains(known, e.Name()) {
+		return fmt.Errorf("%w of %q: somebody has led, but no term is recorded, so it is not known who and when", election.ErrNoLeader, e.Name())
+	}
+	if len(known) > 0 {
 		hint = nearest.Question(nearest.Names(e.Name(), known))
 		if hint == "" {
 			const some = 5

@@ -83,6 +83,8 @@ func TestLook_AtALifeOfAnElectionAndItsJobs(t *testing.T) {
 	until(t, "it has stopped", func() bool { return do("leader").code == no })
 	do("leader").want(t, no, "", `no leader of "billing": the last was "pod-2", from `)
 	do("jobs").want(t, 0, "nightly report", "")
+	raw(t, c, "DEL", "{redlock}:terms:billing")
+	do("leader").want(t, no, "", `no leader of "billing": somebody has led, but no term is recorded, so it is not known who and when`)
 }
 
 func TestLook_WithNodesDown(t *testing.T) {
