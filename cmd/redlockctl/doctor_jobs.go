@@ -18,6 +18,10 @@ func (d *diagnosis) judgeJobs(all []scheduler.Status, err error) {
 		d.problem("jobs", "%s", oneLine(err))
 		return
 	}
+	if len(all) == 0 {
+		d.note("jobs", "the nodes have none: no leader has stored any yet, or they are lost")
+		return
+	}
 	before, leaderless := len(d.all), 0
 	for i := range all {
 		if st := &all[i]; st.Leader == "" && !st.Paused && !st.ReasonTick.IsZero() {

@@ -26,6 +26,7 @@ func TestDoctor_JudgesAnElectionAndItsJobs(t *testing.T) {
 	c := ready(t, servers(t))
 	do := on(c)
 	do("doctor").says(t, no, "problem", "leader", `no term of an election "billing" is recorded`)
+	do("doctor").says(t, no, "note", "jobs", "the nodes have none: no leader has stored any yet")
 	do("doctor", "-e", "").says(t, 0, "note", "leader", "not asked")
 	fails := scheduler.Job{Name: "orphan", Spec: "@every 1s", Run: func(context.Context, scheduler.Run) error { return errors.New("it is full") }}
 	released := make(chan struct{})
