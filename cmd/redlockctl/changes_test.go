@@ -3,6 +3,7 @@ package main
 import (
 	"strings"
 	"testing"
+	"time"
 )
 
 func TestHistory_TellsWhoChangedWhatAndWhy(t *testing.T) {
@@ -66,6 +67,7 @@ func TestPause_MayHaveAnEndAndBeOfAllJobs(t *testing.T) {
 	do("resume", "nightly report").want(t, 0, "is resumed", "")
 	do("rerun", "nightly report", "tonight").want(t, misused, "", `the tick "tonight" must be a time with a zone`)
 	do("rerun", "nightly report", "2001-01-01T00:00:01Z").want(t, failed, "", "not a tick")
+	do("rerun", "nightly report", at(time.Date(2001, 1, 1, 0, 0, 1, 0, time.UTC))).want(t, failed, "", "not a tick")
 	do("cancel", "nightly report").want(t, failed, "", "no run is under way")
 	do("pause-all", "nightly report").want(t, misused, "", "unknown command")
 	do("pause-all", "--as", "ann", "--for", "1h").want(t, 0, "all jobs are paused", "")

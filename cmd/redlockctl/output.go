@@ -67,11 +67,22 @@ func at(t time.Time) string {
 	if t.IsZero() {
 		return "-"
 	}
-	text := t.Local().Format("2006-01-02 15:04:05")
+	text := t.Local().Format(time.DateTime)
 	if name := t.Local().Format("MST"); name != zoneMark() {
 		text += " " + name
 	}
 	return text
+}
+
+// timeOf returns the time of which at made a text, to the second. It reports false if there is none.
+func timeOf(text string) (time.Time, bool) {
+	local, err := time.ParseInLocation(time.DateTime, text[:min(len(text), len(time.DateTime))], time.Local)
+	for _, shift := range []time.Duration{0, -time.Hour, time.Hour} { // a time may come twice, in summer and in winter
+		if t := local.Add(shift); err == nil && at(t) == text {
+			return t, true
+		}
+	}
+	return time.Time{}, false
 }
 
 // near formats a time for people briefly: the clock if it is today, otherwise the day, in this machine's zone.

@@ -107,9 +107,12 @@ func rerunAndWait(
 }
 
 func tickOf(text string) (time.Time, error) {
+	if tick, ok := timeOf(text); ok {
+		return tick, nil
+	}
 	tick, err := time.Parse(time.RFC3339, text)
 	if err != nil {
-		return tick, exit{misused, fmt.Errorf("the tick %q must be a time with a zone, as 2026-12-01T02:00:00Z", text)}
+		return tick, exit{misused, fmt.Errorf("the tick %q must be a time with a zone, as 2026-12-01T02:00:00Z, or as history shows it", text)}
 	}
 	return tick, nil
 }
