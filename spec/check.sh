@@ -152,8 +152,7 @@ changes() {
 	removed Joined Owed Mark Told Heard Paid
 }
 
-# trace prints a schedule, of the lock the shortest one. The nodes of jobs are sorted after each step, so that node 0 may be another one in
-# the next line; those of the lock keep their numbers.
+# trace prints a schedule, of the lock the shortest one. The nodes of the lock keep their numbers.
 trace() { # RULE
 	local size
 	size=$(small "$1")
@@ -161,6 +160,9 @@ trace() { # RULE
 	lock) search "-DWITHOUT=$1 -DTRACE ${size#* }" -DREACH -i -m400 ;;
 	*) search "-DWITHOUT=$1 ${size#* }" '' -m300 ;;
 	esac
+	if [ "$spec" = jobs ]; then
+		echo "Node numbers are not identities: the nodes are sorted after each step, so node 0 of a line may be another node in the next."
+	fi
 	./pan -r "$spec.pml.trail" | grep -E '^ *(node|acquisition|ballot|a tick|a leader|the |and |server|list [0-9]|swap|messages|\.\.\.)' | grep -v '='
 	echo "$(property) fails: $(grep -m1 'assertion violated' pan.out | sed 's/(at depth.*//')"
 }
