@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -18,7 +19,9 @@ import (
 	"github.com/anishathalye/porcupine"
 
 	"github.com/redlockfx/redlockfx/integration"
+	"github.com/redlockfx/redlockfx/internal/inside"
 	"github.com/redlockfx/redlockfx/internal/testkit/redisproc"
+	"github.com/redlockfx/redlockfx/redlock"
 )
 
 const (
@@ -44,6 +47,9 @@ type leaseHistory struct {
 
 	witness *witness
 
+	asked  chan struct{} // has a token if a contender says that a person must act
+	person sync.WaitGroup
+
 	mu     sync.Mutex // guards the field below
 	events []integration.Event
 }
@@ -52,10 +58,12 @@ func TestLease_HistoryOfProcessesUnderFaultsIsThatOfALock(t *testing.T) {
 	t.Parallel()
 	h := &leaseHistory{
 		t: t, plan: newFaults(newSeed(t), *leaseFaults), nodes: startNodes(t, leaseNodes, persist...),
-		contenders: make(map[int]*process),
+		contenders: make(map[int]*process), asked: make(chan struct{}, 1),
 	}
+	byPerson := lockerOn(t, clients(t, h.nodes.Addrs()...), redlock.WithTTL(leaseTTL))
 	t.Cleanup(h.end)
 	h.witness = watchNodes(t, h.nodes, leaseTTL)
+	h.person.Go(func() { h.joinNodes(byPerson) }) // ends with the context of the test, and h.end waits for it
 	for i := range contenders {
 		for j := range leaseNodes {
 			link, err := h.nodes.Node(j).Proxy()
@@ -76,6 +84,19 @@ func TestLease_HistoryOfProcessesUnderFaultsIsThatOfALock(t *testing.T) {
 		})
 	}
 	faulting.Wait()
+}
+
+// joinNodes does what a person is told to do: after two of three nodes have lost their data, contenders behind different links cannot know
+// that they have the same nodes.
+func (h *leaseHistory) joinNodes(l *redlock.Locker) {
+	for {
+		select {
+		case <-h.asked:
+			_ = inside.Of(l).JoinNodes(h.t.Context()) // of a node that is away it says so
+		case <-h.t.Context().Done():
+			return
+		}
+	}
 }
 
 // conclude tells the checker of the leases, in the order of their tokens: their events come from several processes.
@@ -114,10 +135,17 @@ func (h *leaseHistory) add(e integration.Event) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.events = append(h.events, e)
+	if e.Kind == failed && strings.Contains(e.Text, "nodes --join") {
+		select {
+		case h.asked <- struct{}{}:
+		default: // somebody has asked
+		}
+	}
 }
 
 // end kills the contenders and checks their history.
 func (h *leaseHistory) end() {
+	h.person.Wait()
 	for _, p := range h.contenders {
 		p.kill()
 	}
@@ -142,6 +170,11 @@ func (h *leaseHistory) end() {
 		h.t.Error(err)
 	}
 	h.t.Logf("picture, kept with -artifacts: %s\nplan:\n%v", picture, h.plan)
+	for _, e := range h.events {
+		if e.Kind == failed {
+			h.t.Logf("%s, from %v to %v: %s", e.Replica, e.Since, e.At, e.Text)
+		}
+	}
 	for _, p := range h.contenders {
 		h.t.Logf("stderr of %s:\n%s", p.Name, p.stderr.String())
 	}

@@ -128,6 +128,9 @@ func (c *Checker) Command(i int, now time.Time, command string, args ...string) 
 	command = strings.ToUpper(command)
 	if command == "EVALSHA" || command == "EVAL" {
 		n.script = args
+		if slices.Contains(args, "force") { // a person decides: whatever the node has granted, its guard begins again
+			n.known, n.became = false, at-late.Microseconds()
+		}
 	}
 	if command == "FLUSHALL" || command == "FLUSHDB" {
 		c.become(n, at, nil)
