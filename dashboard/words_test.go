@@ -93,7 +93,7 @@ func TestWords_AreTheSameForTheSameTicksOnly(t *testing.T) {
 	})
 
 	t.Logf("%d wordings, %d specs alike", len(first), alike)
-	if alike < 500 {
+	if alike < 500 && !testing.Short() { // then rapid draws a fifth of the specs
 		t.Errorf("only %d specs had the words of another: this shows little", alike)
 	}
 }

@@ -200,9 +200,9 @@ func (n *node) sends() (soon bool) {
 	return n.rtt < n.config.Timeout/4
 }
 
-// note records whether the node answered, and how long that took if nothing was dialed. Time that was lost in this process
-// says nothing about the node.
-func (n *node) note(r *result, dialed bool) {
+// note records whether the node answered, and how long it took. Time that was lost in this process says nothing about
+// the node.
+func (n *node) note(r *result) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.asked = time.Time{}
@@ -212,9 +212,6 @@ func (n *node) note(r *result, dialed bool) {
 	n.silent = !r.isAnswer()
 	if n.silent {
 		n.inspect()
-		return
-	}
-	if dialed {
 		return
 	}
 	took := r.received.Sub(r.sent)

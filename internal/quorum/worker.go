@@ -309,7 +309,7 @@ func (w *worker) received(groups []*group, sent time.Time, err error) {
 		w.buffers[i] = new(buffer) // a hook may let a failed command run on: it keeps its space
 	}
 	w.node.underway.Store(nil)
-	w.node.note(&groups[0].result, w.dials)
+	w.node.note(&groups[0].result)
 }
 
 // settle gives the error of a command its nature, and reports the exchange to Config.Seen.
