@@ -20,8 +20,8 @@ compiled := -gcflags=github.com/redlockfx/redlockfx/...=-l
 raced := -race $(compiled) -gcflags=github.com/yuin/gopher-lua/...=-race=false
 # Random plans, whose number is a flag: make ci plays some, make soak many, and go test ./... a few.
 simulations := ^(TestSimulation_|TestPlans_|TestSkew_EveryTick|TestRemoved_JobsCanBeForgotten|TestModel_|TestNext_Keeps)
-# Modules whose code or tests have goroutines.
-concurrent := adapters/asynqtick adapters/gocronlock adapters/rivertick cmd/redlockctl otelredlock
+# Modules whose code or tests have goroutines, but for redlockctl: with the race detector, its many processes are late for the nodes.
+concurrent := adapters/asynqtick adapters/gocronlock adapters/rivertick otelredlock
 # The file of a tool. Run it directly, because go tool -modfile refuses to work where there is a go.work.
 tool = "$$(GOWORK=off go tool -modfile=$(CURDIR)/tools/go.mod -n $(1))"
 steps = +@MAKE="$(MAKE)" bash scripts/steps.sh "make $@"
