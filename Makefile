@@ -36,7 +36,7 @@ help: ## list the targets
 test: ## the library's checks and tests, also on real servers: at most 8 minutes on two cores, installs included
 	$(steps) install lint unit integration
 
-ci: ## everything else: the other modules, browser, documents, a release, long simulations: at most 20 minutes more
+ci: ## everything else: the other modules, browser, documents, a release, long simulations, races: at most 25 minutes more
 	$(steps) race tools tidiness lintmodules nested browser repo simulation
 
 install: ## install redis-server, redis-cli and a C compiler (for -race), if missing
