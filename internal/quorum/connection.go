@@ -153,7 +153,7 @@ func (c *connection) isKnown() bool {
 }
 
 // process sends commands in one pipeline; each stores its own error. If nothing could be sent by until, nothing is
-// sent. If the node usually answers soon, a connection that was idle gets half of the timeout.
+// sent. If the node can answer soon, a connection that was idle gets half of the timeout.
 func (c *connection) process(until time.Time, cmds []redis.Cmder, soon bool) error {
 	if c.aborted.Load() {
 		return errGone

@@ -58,6 +58,24 @@ func TestNode_IsLookedAtMoreAndMoreRarely(t *testing.T) {
 	})
 }
 
+// A dial that took long, as on a machine that starts much else, does not make the node a far one, whose looks would fail.
+func TestNode_IsNearAlsoIfTheFirstDialTookLong(t *testing.T) {
+	bubble.RunFresh(t, 1, func(t *testing.T, c *bubble.Cluster) {
+		var dialed atomic.Bool
+		q, looks := startLooking(c, func(next dialer) dialer {
+			return func(ctx context.Context, network, addr string) (net.Conn, error) {
+				if dialed.CompareAndSwap(false, true) {
+					time.Sleep(config().Timeout / 3)
+				}
+				return next(ctx, network, addr)
+			}
+		})
+		if a, err := askNode(t, q, counting()); err != nil || a.Err != nil || looks.Load() == 0 {
+			t.Errorf("%+v, %v, %d looks answered", a, err, looks.Load())
+		}
+	})
+}
+
 // Where nothing can be dialed any more, the connection that is open goes on, and Close does not wait for what is dialed.
 func TestNode_WhoseLooksHangStillAnswers(t *testing.T) {
 	bubble.RunFresh(t, 1, func(t *testing.T, c *bubble.Cluster) {

@@ -56,7 +56,8 @@ type node struct {
 	onIdle  []chan struct{} // see idle
 	silent  bool            // the last call ended without an answer
 	asked   time.Time       // when the call under way was sent; zero if none
-	rtt     time.Duration   // smoothed round-trip time
+	rtt     time.Duration   // smoothed round-trip time, with what dialing and waiting took
+	near    time.Duration   // round-trip time at best: falls at once, and rises slowly
 }
 
 func newNode(config *Config, index int, addr string, client redis.UniversalClient) *node {
@@ -191,13 +192,12 @@ func (n *node) close() {
 // inspect makes the node be inspected before its next call.
 func (n *node) inspect() { n.uninspected.Store(n.config.Inspection.command != nil) }
 
-// sends records that something is about to be sent. It returns whether the node usually answers in a quarter of the
-// timeout.
+// sends records that something is about to be sent. It returns whether the node can answer in a quarter of the timeout.
 func (n *node) sends() (soon bool) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.asked = time.Now()
-	return n.rtt < n.config.Timeout/4
+	return n.near < n.config.Timeout/4
 }
 
 // note records whether the node answered, and how long it took. Time that was lost in this process says nothing about
@@ -216,9 +216,10 @@ func (n *node) note(r *result) {
 	}
 	took := r.received.Sub(r.sent)
 	if n.rtt == 0 {
-		n.rtt = took
+		n.rtt, n.near = took, took
 	}
 	n.rtt += (took - n.rtt) / 8
+	n.near = min(took, n.near+(took-n.near)/8)
 }
 
 // isUnsent reports whether a pipeline is under way that the client has not begun to write.
@@ -235,11 +236,11 @@ func (n *node) slow() bool {
 	return silent || !asked.IsZero() && time.Since(asked) > n.hedgeDelay()
 }
 
-// isNear reports whether a new connection usually answers in half of the timeout: dialing it takes some round trips.
+// isNear reports whether a new connection can answer in half of the timeout: dialing it takes some round trips.
 func (n *node) isNear() bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	return n.rtt < n.config.Timeout/8
+	return n.near < n.config.Timeout/8
 }
 
 // hedgeDelay returns how long the node may take before others are asked without it: three times the smoothed round-trip
