@@ -3,10 +3,13 @@ package redlock_test
 import (
 	"context"
 	"errors"
+	"strings"
+	"sync"
 	"testing"
 	"time"
 
 	"github.com/redlockfx/redlockfx/internal/testkit/bubble"
+	"github.com/redlockfx/redlockfx/internal/testkit/nodetest"
 	"github.com/redlockfx/redlockfx/internal/testkit/want"
 	"github.com/redlockfx/redlockfx/redlock"
 )
@@ -146,5 +149,43 @@ func TestLists_ARollingRestartOfAllNodesWithoutTheirData(t *testing.T) {
 		if !lease.Valid() {
 			t.Error("the lease is over")
 		}
+	})
+}
+
+// Two nodes of three lose their data, and later all three get data back from when the next list was being made. Those who used that list
+// make it again.
+func TestLists_AllNodesGetDataBackFromBeforeTheyJoined(t *testing.T) {
+	bubble.RunFresh(t, 3, func(t *testing.T, c *bubble.Cluster) {
+		l, links := c.Locker()
+		warmGuard(t, l)
+		acquireAndRelease(t, l, "x")
+		links.Delay(5*time.Millisecond, 0, 1, 2) // so that there is a moment between two steps
+		for _, node := range []int{0, 2} {
+			c.Kill(node)
+			c.Wipe(node)
+			c.Restart(node)
+		}
+		mayTake := func() { // the lock, when the guard is over
+			ctx, cancel := context.WithTimeout(t.Context(), 4*ttl)
+			defer cancel()
+			lease, err := l.Acquire(ctx, "y")
+			want.NoError(t, err)
+			want.NoError(t, lease.Release(ctx))
+		}
+		var older [3]*nodetest.Snapshot
+		var making sync.WaitGroup
+		making.Go(mayTake) // ends with its context
+		bubble.Await(t, "the next list on new servers", 2*ttl, func() bool {
+			state := c.Node(2).HGet("{redlock}", "s")
+			return strings.Contains(state, " - ") && strings.Contains(state, ":2:")
+		})
+		for node := range older {
+			older[node] = c.Snapshot(node)
+		}
+		making.Wait()
+		for node := range older {
+			c.RestartFrom(node, older[node])
+		}
+		mayTake()
 	})
 }

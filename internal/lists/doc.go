@@ -45,6 +45,8 @@
 // addresses must answer, all servers take the list, and then join it. A majority of two lists in a row shares a server, which has taken
 // the new list and so is unused with the old one for longer than a lease.
 //
+// A process forgets its list if all addresses answer, no majority serves it, and it cannot mend that.
+//
 // A process that has adopted a list also mends it. A server that is left behind swaps to it, enters again, or takes and joins it. If one
 // has gone to a later list that has not come to be, as after a deploy that was rolled back, the others swap to one that is later still,
 // with the same servers. A fresh server in the place of a missing one takes the next list, and the others swap. The fresh one joins

@@ -57,10 +57,13 @@ func next(where string, used List, heard []Heard) Plan {
 	if p.Use == "" {
 		p.adopt()
 	}
-	if p.Use != "" {
-		p.mend()
-	} else {
+	if p.Use == "" {
 		p.make()
+		return p.Plan
+	}
+	p.mend()
+	if p.Verb == "" && p.isUnserved() {
+		return next(where, "", heard) // so it is over; a new process does not need it either
 	}
 	return p.Plan
 }
@@ -99,6 +102,14 @@ func (p *planning) isOver() bool {
 	all := p.those(func(*Server) bool { return true })
 	need := majority(p.used.Size())
 	return len(turned) >= need || len(all) == len(p.heard) && len(in) < need
+}
+
+// isUnserved reports whether all addresses answer, and no majority of them serves the list in use, as when the nodes got data back from
+// before they joined it.
+func (p *planning) isUnserved() bool {
+	all := p.those(func(*Server) bool { return true })
+	serving := p.those(func(s *Server) bool { return s.serves(p.Use) })
+	return len(all) == len(p.heard) && len(serving) < majority(len(p.heard))
 }
 
 // adopt uses a list if a majority of it serves it, and no other server is heard: otherwise these addresses are not that list. A server

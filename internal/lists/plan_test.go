@@ -153,8 +153,14 @@ func TestNext(t *testing.T) {
 		},
 		"claimed by a list that never came":   {abc, []Heard{joined("a", abc, list(2, there, "ade")), joined("b", abc), joined("c", abc)}, "uses 1:abc, swap 3:abc on [1 2] from 1:abc", ""},
 		"a majority has gone to another list": {abc, []Heard{joined("a", list(2, there, "abcde")), joined("b", list(2, there, "abcde")), joined("c", abc)}, "uses none, take 3:abc on [0]", ""},
-		"all have lost their data":            {abc, []Heard{fresh, fresh, fresh}, "uses none, enter on [0 1 2]", ""},
-		"two addresses of one server":         {abc, []Heard{joined("a", abc), joined("b", abc), joined("b", abc)}, "uses 1:abc", "the same server"},
+		"all have data from before they joined": {
+			abd, []Heard{joined("a", list(1, here, "aef"), abd), claimed("b", abd), claimed("d", abd)}, "uses none, join 2:abd on [0 1 2]", "",
+		},
+		"two of three have such data": {
+			abd, []Heard{joined("a", list(1, here, "aef"), abd), joined("b", abd), claimed("d", abd)}, "uses none, join 2:abd on [0 2]", "",
+		},
+		"all have lost their data":    {abc, []Heard{fresh, fresh, fresh}, "uses none, enter on [0 1 2]", ""},
+		"two addresses of one server": {abc, []Heard{joined("a", abc), joined("b", abc), joined("b", abc)}, "uses 1:abc", "the same server"},
 		"two lost their data, one after the other": {
 			list(1, here, "abcde"),
 			[]Heard{joined("a", list(1, here, "abcde")), joined("b", list(1, here, "abcde")), joined("c", list(1, here, "abcde")), entered("f"), entered("0")},
