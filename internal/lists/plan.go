@@ -146,7 +146,7 @@ func (p *planning) mend() {
 		s := &p.heard[i].Server
 		p.Owes = owes(l, p.heard, append(serving, i), i)
 		switch err := s.mayTake(l); {
-		case len(s.Taken) == 0 && s.Joined.isNear(l):
+		case len(s.Taken) == 0 && s.Joined.isNear(l) && s.Joined.Turn() < l.Turn():
 			p.ask(swap, l, i) // a majority has swapped without it
 			p.From = s.Joined
 			return

@@ -159,6 +159,9 @@ func TestNext(t *testing.T) {
 		"two of three have such data": {
 			abd, []Heard{joined("a", list(1, here, "aef"), abd), joined("b", abd), claimed("d", abd)}, "uses none, join 2:abd on [0 2]", "",
 		},
+		"one has older data, one a later list": {
+			abd, []Heard{joined("a", list(3, here, "ade")), inUse(joined("d", abd)), entered("f")}, "uses 2:abd, take 4:adf on [2]", "meanwhile",
+		},
 		"all have lost their data":    {abc, []Heard{fresh, fresh, fresh}, "uses none, enter on [0 1 2]", ""},
 		"two addresses of one server": {abc, []Heard{joined("a", abc), joined("b", abc), joined("b", abc)}, "uses 1:abc", "the same server"},
 		"two lost their data, one after the other": {
