@@ -25,6 +25,7 @@ type renewal struct {
 func (e *Elector) campaign(r *run) (*redlock.Lease, <-chan renewal, error) {
 	var view outlook
 	defer e.nodes.Store(nil)
+	defer e.list.Store(nil)
 	attempted := func(took time.Duration, err error) {
 		e.seeNodes(err)
 		e.callApp(func() {

@@ -9,6 +9,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/redlockfx/redlockfx/internal/inside"
+	"github.com/redlockfx/redlockfx/internal/lists"
 	"github.com/redlockfx/redlockfx/internal/nodeclock"
 	"github.com/redlockfx/redlockfx/internal/retry"
 	"github.com/redlockfx/redlockfx/redlock"
@@ -54,7 +55,8 @@ func (e *Elector) Check() error {
 //
 // With these a restart does not help. They have lasted for a minute:
 //   - this process leads, and too few nodes serve its Scheduler;
-//   - nobody can lead, because the clocks of the nodes differ too much or were stepped, or because of the list of nodes;
+//   - nobody can lead, because the clocks of the nodes differ too much or were stepped, or because of the list of nodes; while that waits
+//     for nodes, for a minute and the MaxTTL;
 //   - this process leads, and cannot load a source of jobs, or refuses rows of it;
 //   - somebody else has led for some minutes, and does not have jobs of this process (the first 10,000), or does not start them.
 //
@@ -73,6 +75,9 @@ func (e *Elector) Problems() []Problem {
 	}
 	var others []inside.Trouble
 	if p := e.nodes.Load(); p != nil {
+		others = append(others, *p)
+	}
+	if p := e.list.Load(); p != nil && time.Since(p.Since) >= lasting+e.locker.Settings().MaxTTL { // until then, it may be in use
 		others = append(others, *p)
 	}
 	if jobs != nil {
@@ -150,25 +155,34 @@ func (e *Elector) callApp(fn func()) {
 	fn()
 }
 
-// seeNodes records whether an attempt to lead has failed because of the nodes' clocks, or for a reason that retrying does not remove.
+// seeNodes records whether an attempt to lead has failed because of the nodes' clocks or list, or for a reason that retrying does not
+// remove.
 func (e *Elector) seeNodes(err error) {
 	if _, led := redlock.HeldBy(err); !led && errors.Is(err, redlock.ErrHeld) {
 		return // other candidates hold votes, which says nothing of the clocks
 	}
-	var blame error
+	var blame, listed error
 	if q, ok := errors.AsType[*redlock.QuorumError](err); ok && q.Got < q.Need {
-		votes := q.Got
+		votes, waiting := q.Got, 0
 		for _, n := range q.Nodes {
 			if _, untrusted := errors.AsType[nodeclock.Untrusted](n.Err); untrusted {
 				votes++
 			}
+			if _, waits := errors.AsType[lists.Problem](n.Err); waits {
+				waiting++
+			}
 		}
 		if votes >= q.Need {
 			blame = fmt.Errorf("election: %q: nobody can lead because of the nodes' clocks: synchronize them: %w", e.name, err)
+		}
+		if waiting > 0 && !errors.Is(err, redlock.ErrHeld) {
+			listed = fmt.Errorf("election: %q: nobody can lead, because a list of nodes that is new or changes needs all of them: start "+
+				"those that do not answer, or accept the others with redlockctl nodes --join: %w", e.name, err)
 		}
 	}
 	if errors.Is(err, redlock.ErrConfig) {
 		blame = fmt.Errorf("election: %q: nobody can lead with these nodes: %w", e.name, err)
 	}
 	e.nodes.Store(e.nodes.Load().Next(blame))
+	e.list.Store(e.list.Load().Next(listed))
 }

@@ -142,6 +142,27 @@ func TestCheck_FailsWhileTheListOfNodesNeedsAPerson(t *testing.T) {
 	})
 }
 
+// Two nodes of three have lost their data, and the third one is down: two would be enough for a list that is not new.
+func TestCheck_FailsWhileANodeOfANewListIsDown(t *testing.T) {
+	inBubble(t, 3, func(t *testing.T, c *cluster) {
+		a := c.candidate("a").run()
+		a.leads()
+		for node := range 3 {
+			c.Kill(node)
+		}
+		for node := range 2 {
+			c.Wipe(node)
+			c.Restart(node)
+		}
+		time.Sleep(5 * time.Minute)
+		want.Text(t, a.Check(), "needs all of them: start those that do not answer", "it is in no list")
+		c.Restart(2)
+		time.Sleep(time.Minute)
+		want.NoError(t, a.Check())
+		a.leads()
+	})
+}
+
 func TestCheck_IsNilDuringAnOutage(t *testing.T) {
 	inBubble(t, 3, func(t *testing.T, c *cluster) {
 		a := c.candidate("a").run()

@@ -26,7 +26,8 @@ type Elector struct {
 	log    *zap.Logger
 
 	inApp atomic.Pointer[time.Time]      // since when Run has been in a hook or the logger; nil: it is in none
-	nodes atomic.Pointer[inside.Trouble] // no attempt to lead succeeds, and the nodes' clocks or their list are the reason
+	nodes atomic.Pointer[inside.Trouble] // no attempt to lead succeeds, and the nodes' clocks or mistakes in their list are the reason
+	list  atomic.Pointer[inside.Trouble] // the same, and nodes wait for a list
 
 	mu        sync.Mutex // guards the fields below
 	callbacks []*callback
