@@ -64,11 +64,11 @@ local owes = fields[3] or '\n'
 local _, owed = string.find(owes, '\n' .. ARGV[3] .. '\t', 1, true) -- what follows says since when
 local whole = list == '' or not owed or tonumber(sub(owes, owed + 1, owed + 13)) == 0
 
--- new is whether it had nothing to lose: see list.lua
-local new = not whole and string.find(owes, '\nnew ' .. since .. '\n', 1, true) and (not began or not header and not marker)
-
 -- tag is the prefix of the entries of this incarnation
 local tag = string.format('%016d', began or tonumber(marker or '0')) .. ident
+
+-- new is whether it had nothing to lose when this incarnation began: see list.lua
+local new = not whole and string.find(owes, '\nnew ' .. sub(tag, 1, 16) .. '\n', 1, true)
 
 local items, texts = {}, {}
 

@@ -1,8 +1,8 @@
 -- prepare: promises to serve no smaller ballot any more, and returns what the server knows of jobs
 -- KEYS     ...
 -- ARGV     ..., ballot, leader, then the jobs' names
--- returns  p, /1 if the server is whole, or /2 if it had nothing to lose, the previous header, the floor, and for each job an item and its texts: v, the entry;
---          o, an entry of an earlier incarnation; n: there is no entry
+-- returns  p, /1 if the server is whole, or /2 if it is new, the previous header, the floor, and for each job an item and its texts: v,
+--          the entry; o, an entry of an earlier incarnation; n: there is no entry
 --          or r, header: a larger ballot was promised; a: the ballot is ahead of the clock; s: the ballot is not far enough
 --          after the start of the incarnation; each with the number of µs since that start
 local ballot, leader = ARGV[4], ARGV[5]

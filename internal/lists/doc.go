@@ -32,12 +32,13 @@
 //
 // What an election has decided in a list may be on a minority of the next one, and on no server of the one after that. So a server that
 // joins another list owes for each election that it knows, to the lists that it comes from, until a leader of that election has written
-// all of its jobs in the joined list. Who asks servers to join tells each of them what the others owe: those that were fresh may be the only
-// ones which the next list has. A leader hears all servers of its list, unless a majority owes nothing: so it finds what was decided.
+// all of its jobs in the joined list. Who asks servers to join tells each of them what the others owe: those that were fresh may be the
+// only ones which the next list has. A leader hears all servers of its list, unless a majority owes nothing: so it finds what was decided.
 // A debt ends after a month, because an election may have been renamed.
-// A server that was fresh when a list was made, of whose servers a majority was in each list that is owed to, has nothing to lose, and says
-// so while it owes: what was decided is on others. One that lost its data since, or comes in by a swap, cannot say that, and no tick up to
-// its start is opened.
+// A server that was fresh when a list was made, which has a majority of each list that is owed to, is new: it had nothing to lose, because
+// what was decided is on others. It says so while it owes, also in later lists, until it loses something. One that comes in by a swap is
+// not new: it takes the place of a server that lost what was decided. A leader opens no tick from before the start of a server that lacks
+// the job, unless it is new. spec/changes.pml shows that each of these conditions is needed.
 //
 // # What a process does
 //
@@ -57,6 +58,6 @@
 //
 // No server gets an older file back while processes with an older list run. Of two lists in a row, a server in both keeps its data while
 // they change. A server that comes in by a swap while nothing is owed learns of elections from their next leader: before that, the list
-// does not change again. An address does not lead to another server while processes still use the one before, at two of three addresses
-// at a time.
+// does not change again. The first leader of a list has all jobs: what was decided about another one stays on the servers that know it. An
+// address does not lead to another server while processes still use the one before, at two of three addresses at a time.
 package lists

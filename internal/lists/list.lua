@@ -14,7 +14,7 @@
 -- ID JOINED TAKEN..., with - for what there is not. The label of the guard is that of the joined list, or - for each digit if
 -- the server has taken another list: so the guard alone says what to serve. The field o has what the server owes, a line each: the lists to
 -- which it owes; and for each election that it knows, the field of the marker (see begin.lua), a tab, and since when it owes (ms, 13), or
--- zeros if it does not; and new, a space, and the start of its guard, if it was fresh, and no list had lost anything, when it joined.
+-- zeros if it does not; and new, if its first list was made so that it had nothing to lose, with a space and the start of its guard.
 local t = redis.call('TIME')
 local now, hash, sub, verb = t[1] * 1000000 + t[2], KEYS[1], string.sub, ARGV[3]
 local ms = math.floor(now / 1000)
@@ -80,7 +80,7 @@ local function times()
   end
   local kept = math.min(tonumber(sub(guard, 78, 89)), math.max(86400000, 100 * longest)) -- with the guard's limit
   local used = tonumber(sub(guard, 108, 120))
-  return math.max(math.min(used, ms) + kept + 1000 - ms, 0), kept
+  return used > ms and 0 or math.max(used + kept + 1000 - ms, 0), kept -- the clock was set back: take counts from now on
 end
 
 local function begin(label)
@@ -135,20 +135,20 @@ elseif verb == 'take' and last ~= list then
   end
   done = (joined == '-' or times() == 0) and follows(list)
   taken[#taken + 1] = done and list or nil
-  owes = done and joined == '-' and owes .. sub(given, owes == '' and 1 or 2) or owes
+  owes = done and joined == '-' and string.gsub(owes, '\nnew\n', '\n') .. sub(given, owes == '' and 1 or 2) or owes
 elseif verb == 'join' and (joined ~= list or #taken > 0) then
   done = last == list
+  local new = string.match(owes, '\n(new[^\n]*\n)') or ''
   if done and joined == '-' then
     begin(sub(list, 1, 16))
-    given = string.gsub(given, '\nnew\n', '\nnew ' .. sub(guard, 44, 59) .. '\n')
+    new = string.gsub(new, '\n', ' ' .. sub(guard, 44, 59) .. '\n')
   elseif done then
-    given = string.gsub(given, '\nnew\n', '\n')
     local high = redis.call('HGET', hash, 'h') or ''
     redis.call('HSET', hash, 'h', math.max(tonumber(high) or 0, now) == now and string.format('%016d', now) or high)
     guard = sub(guard, 1, 107) .. string.format('%013d', ms)
   end
   if done then
-    joined, taken, owes = list, {}, given
+    joined, taken, owes = list, {}, given .. new
   end
 elseif verb == 'force' then
   joined, taken, owes = list, {}, elections(given)

@@ -284,13 +284,13 @@ func (p *planning) make() {
 	slices.Sort(ids)
 	next := p.of(ids)
 	p.Owes = owes(next, p.heard, all, -1)
-	if isKnown(p.Owes, next) {
-		p.Owes += "new\n"
-	}
 	open := p.those(func(s *Server) bool { return s.Last() != next })
 	if len(open) == 0 {
 		p.ask(join, next, p.those(func(s *Server) bool { return !s.serves(next) })...)
 		return
+	}
+	if isKnown(p.Owes, next) {
+		p.Owes += "new\n"
 	}
 	refused := false
 	for _, i := range open {

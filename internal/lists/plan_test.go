@@ -106,7 +106,7 @@ func TestNext(t *testing.T) {
 		},
 		"and all that join": {
 			"", []Heard{owing(joined("a", moved, abd), paid), joined("b", moved, abd), owing(claimed("d", abd), string(moved), owed)},
-			"uses none, join 2:abd on [0 1 2] owes 1:abc " + paid + " new", "",
+			"uses none, join 2:abd on [0 1 2] owes 1:abc " + paid, "",
 		},
 		"nobody has led": {
 			"", []Heard{joined("a", moved), owing(joined("b", moved), string(list(1, there, "bef")), owed), claimed("d", abd)},
@@ -164,6 +164,9 @@ func TestNext(t *testing.T) {
 		},
 		"all have lost their data":    {abc, []Heard{fresh, fresh, fresh}, "uses none, enter on [0 1 2]", ""},
 		"two addresses of one server": {abc, []Heard{joined("a", abc), joined("b", abc), joined("b", abc)}, "uses 1:abc", "the same server"},
+		"and the others have gone on": {abc, []Heard{joined("a", abc, abd), joined("b", abc, abd), joined("c", list(3, here, "abc"))}, "uses none, take 3:abc on [0]", ""},
+		"a request to swap was lost":  {abc, []Heard{joined("a", abd), inUse(joined("b", abc)), claimed("d", abd)}, "uses 1:abc, swap 2:abd on [1] from 1:abc", "has changed to another list meanwhile"},
+		"nobody serves it any more":   {abd, []Heard{joined("a", abc, abd), joined("b", list(3, here, "abe")), claimed("e", list(3, here, "abe"))}, "uses none, take 3:abe on [0]", ""},
 		"two lost their data, one after the other": {
 			list(1, here, "abcde"),
 			[]Heard{joined("a", list(1, here, "abcde")), joined("b", list(1, here, "abcde")), joined("c", list(1, here, "abcde")), entered("f"), entered("0")},

@@ -52,6 +52,8 @@ func step(t *testing.T, c *nodetest.Cluster, step string) (s Server) {
 		switch {
 		case word == "x":
 			owes += "j:x\t0000000000000\n"
+		case word == "new":
+			owes += "new\n"
 		case n > 0 && verb != "swap" && verb != "enter":
 			owes += string(in(word)) + "\n"
 		case strings.Contains(word, ":"):
@@ -167,6 +169,40 @@ func remembers(s *Server) string {
 		}
 	}
 	return text
+}
+
+// A server that had nothing to lose when it took its first list keeps that, with the start of its guard.
+func TestScript_New(t *testing.T) {
+	const takes = "enter a; take 2:abd 1:bcd x new; "
+	for name, of := range map[string]struct {
+		steps string
+		isNew bool
+	}{
+		"it joins":                    {takes + "join 2:abd 1:bcd x", true},
+		"it joins another list later": {takes + "join 2:abd 1:bcd x; sleep 11s; take 3:abc; join 3:abc 2:abd x", true},
+		"it swaps":                    {takes + "join 2:abd 1:bcd x; swap 2:abd 3:abe", true},
+		"it takes another list, and joins that one": {takes + "take 3:abd 2:abd x; join 3:abd 2:abd x", false},
+		"it takes another list as a new one":        {takes + "take 3:abd 2:abd x new; join 3:abd 2:abd x", true},
+		"it was in a list":                          {"enter a; take 1:abc; join 1:abc; sleep 11s; take 2:abd 1:bcd x new; join 2:abd 1:bcd x", false},
+		"it takes the place of another one":         {"enter a; take 2:abd 1:bcd x; join 2:abd 1:bcd x", false},
+		"it forgets its list":                       {takes + "join 2:abd 1:bcd x; enter d 2:abd; take 3:bcd 2:abd x; join 3:bcd 2:abd x", false},
+		"a person decides":                          {takes + "join 2:abd 1:bcd x; force 4:abd 1:bcd x", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				c := nodetest.Start(1)
+				defer c.Close()
+				began := time.Now().UnixMicro() // no row sleeps before the guard starts
+				for one := range strings.SplitSeq(of.steps, "; ") {
+					step(t, c, one)
+				}
+				line, owes := fmt.Sprintf("\nnew %016d\n", began), c.Node(0).HGet("{p}", "o")
+				if got := strings.Contains(owes, line); got != of.isNew || strings.Contains(owes, "new") != got || !strings.Contains(owes, "\nj:x\t0") {
+					t.Errorf("new is %t, it owes %q", got, owes)
+				}
+			})
+		})
+	}
 }
 
 // The guard starts when the server joins for the first time, and has the label of the list that the server serves.
