@@ -63,6 +63,18 @@ func (c *cluster) decideWithout(list, cut []int) {
 	asks.links.Cut()
 }
 
+// uses has a process without jobs use a list of nodes, unless it is empty.
+func (c *cluster) uses(list []int) {
+	c.T.Helper()
+	if len(list) == 0 {
+		return
+	}
+	l, _ := c.LockerOf(list)
+	lease, err := l.Acquire(c.T.Context(), "z")
+	c.must(err)
+	want.NoError(c.T, lease.Release(c.T.Context()), l.Close(c.T.Context()))
+}
+
 // The list changes twice, and only a process without jobs uses the second list. The third one waits until a replica with the second list
 // has led, unless it has a majority of the first one. What a majority of the first one knows holds.
 func TestLists_WhatWasDecidedTwoListsAgoHolds(t *testing.T) {
@@ -82,14 +94,11 @@ func TestLists_WhatWasDecidedTwoListsAgoHolds(t *testing.T) {
 			bubble.RunFresh(t, 6, func(t *testing.T, nodes *bubble.Cluster) {
 				c := &cluster{Cluster: nodes, ttl: ttl}
 				c.decideWithout(of.old, of.cut)
-				between, _ := c.LockerOf(of.second)
-				lease, err := between.Acquire(t.Context(), "z")
-				want.NoError(t, err)
-				want.NoError(t, lease.Release(t.Context()), between.Close(t.Context()))
+				c.uses(of.second)
 				if of.waits {
 					time.Sleep(2 * ttl)
 					early, _ := c.LockerOf(of.third)
-					_, err = early.TryAcquire(t.Context(), "z")
+					_, err := early.TryAcquire(t.Context(), "z")
 					want.Text(t, err, `nobody has led election "x"`)
 					m := c.withBoth("m", of.second)
 					m.takesOver()
@@ -113,11 +122,12 @@ func TestLists_WhatWasDecidedTwoListsAgoHolds(t *testing.T) {
 
 // A tick falls into a change of the list. Nobody has lost anything, so the first leader of the new list runs it, and reports no loss.
 func TestLists_ATickDuringTheChangeRuns(t *testing.T) {
-	for name, of := range map[string]struct{ old, next []int }{
-		"from one to three":  {[]int{0}, []int{0, 1, 2}},
-		"from three to five": {[]int{0, 1, 2}, []int{0, 1, 2, 3, 4}},
-		"from five to three": {[]int{0, 1, 2, 3, 4}, []int{0, 1, 2}},
-		"one is replaced":    {[]int{0, 1, 2}, []int{0, 1, 3}},
+	for name, of := range map[string]struct{ old, between, next []int }{
+		"from one to three":  {[]int{0}, nil, []int{0, 1, 2}},
+		"from three to five": {[]int{0, 1, 2}, nil, []int{0, 1, 2, 3, 4}},
+		"from five to three": {[]int{0, 1, 2, 3, 4}, nil, []int{0, 1, 2}},
+		"one is replaced":    {[]int{0, 1, 2}, nil, []int{0, 1, 3}},
+		"twice":              {[]int{0}, []int{0, 1, 2}, []int{0, 1, 2, 3, 4}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -128,15 +138,46 @@ func TestLists_ATickDuringTheChangeRuns(t *testing.T) {
 				a.takesOver()
 				c.SleepTo(115 * time.Second)
 				a.leaves()
+				c.uses(of.between)
 				b := c.idleOf("b", of.next)
 				b.add(b.job("job", "0 * * * * *", quick))
 				b.takesOver()
-				c.SleepTo(170 * time.Second)
+				c.SleepTo(175 * time.Second)
 				if ran := strings.Join(c.ran(), ", "); strings.Count(ran, "job 1m0s@") != 1 || strings.Count(ran, "job 2m0s@") != 1 {
 					t.Errorf("ran: %s; recorded: %q", ran, b.rows("job"))
 				}
 				if lost := b.status("job").DataLost; !lost.IsZero() {
 					t.Errorf("the nodes are said to have lost the job at %v", lost)
+				}
+			})
+		})
+	}
+}
+
+// All nodes' clocks are set back when the list changes, by an hour. The old nodes, which are a minority, know of a tick and of a pause from
+// the future.
+func TestLists_TheClocksAreSetBackMeanwhile(t *testing.T) {
+	for name, of := range map[string]struct{ old, cut, next []int }{
+		"from one to three":  {[]int{0}, nil, []int{0, 1, 2}},
+		"from three to five": {[]int{0, 1, 2}, []int{0}, []int{0, 1, 2, 3, 4}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			bubble.RunFresh(t, 5, func(t *testing.T, nodes *bubble.Cluster) {
+				c := &cluster{Cluster: nodes, ttl: ttl}
+				c.decideWithout(of.old, of.cut)
+				for i := range 5 {
+					c.Jump(i, -time.Hour)
+				}
+				b := c.withBoth("b", of.next)
+				b.takesOver()
+				time.Sleep(70 * time.Minute)
+				if s := b.status("other"); !s.Paused {
+					t.Errorf("the pause was lost: %+v", s)
+				}
+				ran := strings.Join(c.ran(), ", ")
+				if strings.Count(ran, "job 1m0s@") != 1 || strings.Count(ran, "job 2m0s@") != 1 || strings.Count(ran, "other") != 1 {
+					t.Errorf("ran: %s", ran)
 				}
 			})
 		})

@@ -40,7 +40,9 @@ type Basis struct {
 func (s *Store) Decide(promises []Promise, i int) (Basis, error) {
 	q := s.config.Quorum
 	var b Basis
-	if b.SetBack = setBack(promises, i, q.Majority()); b.SetBack > 0 {
+	votes, least := voting(promises, q)
+	need := votes/2 + 1
+	if b.SetBack = setBack(promises, i, need); b.SetBack > 0 {
 		promises = believingAhead(promises, i, b.SetBack)
 	}
 	var failed []quorum.NodeError
@@ -65,17 +67,16 @@ func (s *Store) Decide(promises []Promise, i int) (Basis, error) {
 		case Stale:
 			b.Floor = latest(b.Floor, p.Began.Add(Ahead))
 		case None:
-			if p.New {
-				break // it lacks nothing that it had, and all nodes were heard
+			b.Floor, b.Deleted = latest(b.Floor, p.Floor), latest(b.Deleted, p.Floor)
+			if !p.New {
+				b.Floor = latest(b.Floor, p.Began.Add(Ahead))
+				began = append(began, p.Began)
 			}
-			b.Floor = latest(b.Floor, latest(p.Began.Add(Ahead), p.Floor))
-			b.Deleted = latest(b.Deleted, p.Floor)
-			began = append(began, p.Began)
 		}
 		b.take(found)
 	}
-	if answered < q.Majority() {
-		short := quorum.Shortfall{Size: q.Size(), Need: q.Majority(), Got: answered, Nodes: failed}
+	if answered < least {
+		short := quorum.Shortfall{Size: q.Size(), Need: least, Got: answered, Nodes: failed}
 		return Basis{}, short.Of("read of a job", ErrNoQuorum, nil)
 	}
 	if len(present) >= q.Majority() {
@@ -84,12 +85,29 @@ func (s *Store) Decide(promises []Promise, i int) (Basis, error) {
 	}
 	b.Complete, b.Restarted = answered == q.Size(), b.Known && len(present) == 0
 	b.Unsure = !b.Complete && len(b.State.Open) > 0 && b.named(present) < q.Majority()
-	if need := q.Majority(); len(began) >= need {
+	if len(began) >= need {
 		slices.SortFunc(began, time.Time.Compare)
 		b.Empty = began[len(began)-need]
 	}
 	b.Lost = b.Known && b.Empty.After(b.State.Since)
 	return b, nil
+}
+
+// voting returns how many nodes had something to lose, and how many must be heard: all, unless a majority owes nothing to earlier lists.
+func voting(promises []Promise, q *quorum.Quorum) (votes, least int) {
+	whole, fresh := 0, 0
+	for _, p := range promises {
+		if p.Err == nil && !p.Owes {
+			whole++
+		}
+		if p.New {
+			fresh++
+		}
+	}
+	if whole >= q.Majority() {
+		return q.Size(), q.Majority()
+	}
+	return q.Size() - fresh, q.Size()
 }
 
 // presentOf returns the states of the i-th job that nodes have in their present incarnation.

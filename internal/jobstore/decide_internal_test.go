@@ -2,6 +2,7 @@ package jobstore
 
 import (
 	"errors"
+	"reflect"
 	"testing"
 	"time"
 
@@ -54,6 +55,45 @@ func TestDecide(t *testing.T) {
 				t.Errorf("got %+v", got)
 			}
 		})
+	}
+}
+
+// Nodes a, b and c are in a list that two of them are new in. What was decided before is on all of them together.
+func TestDecide_WhatIsOwed(t *testing.T) {
+	start := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	at := func(minutes int) time.Time { return start.Add(time.Duration(minutes) * time.Minute) }
+	old := func(f Found) Promise { return Promise{Owes: true, Began: at(5), Floor: at(1), Jobs: []Found{f}} }
+	fresh := Promise{Owes: true, New: true, Began: at(9), Jobs: []Found{{}}}
+	knows := Found{Kind: Stale, Written: Written{At{Ballot: "a"}, State{Mark: at(7), Since: at(2)}}}
+	ahead := knows
+	ahead.Ahead, ahead.Err = time.Hour, ErrAhead
+	fell, deleted := fresh, fresh
+	fell.New, deleted.Floor = false, at(8)
+	whole := Promise{Began: at(9), Jobs: []Found{{}}}
+	for name, test := range map[string]struct {
+		nodes   []Promise
+		want    Basis // its Known, Floor, Deleted, Empty and SetBack
+		problem string
+	}{
+		"one knows it":                       {[]Promise{old(knows), fresh, fresh}, Basis{Known: true, Floor: at(5).Add(Ahead)}, ""},
+		"nobody knows it":                    {[]Promise{old(Found{}), fresh, fresh}, Basis{Floor: at(5).Add(Ahead), Deleted: at(1), Empty: at(5)}, ""},
+		"one has lost its data":              {[]Promise{old(knows), fresh, fell}, Basis{Known: true, Floor: at(9).Add(Ahead)}, ""},
+		"a new one has deleted it":           {[]Promise{old(knows), fresh, deleted}, Basis{Known: true, Floor: at(8), Deleted: at(8)}, ""},
+		"the clocks were set back":           {[]Promise{old(ahead), fresh, fresh}, Basis{Known: true, Floor: at(5).Add(Ahead), SetBack: time.Hour}, ""},
+		"one clock was":                      {[]Promise{old(ahead), fresh, fell}, Basis{}, "2 of 3 nodes, 3 needed"},
+		"a majority knows what is owed":      {[]Promise{old(ahead), whole, whole}, Basis{Floor: at(9).Add(Ahead), Empty: at(9)}, ""},
+		"one that does cannot be read":       {[]Promise{old(knows), {Jobs: []Found{ahead}}, whole}, Basis{Known: true, Floor: at(9).Add(Ahead)}, ""},
+		"and nobody else knows what is owed": {[]Promise{old(knows), {Jobs: []Found{ahead}}, fell}, Basis{}, "2 of 3 nodes, 3 needed"},
+	} {
+		s := New(Config{Quorum: quorum.New(make([]redis.UniversalClient, 3), make([]string, 3), quorum.Config{})})
+		got, err := s.Decide(test.nodes, 0)
+		if err != nil || test.problem != "" {
+			want.Text(t, err, test.problem)
+		}
+		got = Basis{Known: got.Known, Floor: got.Floor, Deleted: got.Deleted, Empty: got.Empty, SetBack: got.SetBack}
+		if !reflect.DeepEqual(got, test.want) {
+			t.Errorf("%s:\n got %+v\nwant %+v", name, got, test.want)
+		}
 	}
 }
 

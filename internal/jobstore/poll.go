@@ -99,8 +99,11 @@ func askedOf(q *quorum.Quorum, answers []quorum.Answer[polled]) (all []Asked) {
 		asked := Asked{Job: strings.TrimPrefix(job, ":"), what: what, now: now, quorum: q}
 		for _, a := range answers {
 			if a.Err == nil {
-				asked.has = append(asked.has, a.Value.requests[field])
-				asked.began = append(asked.began, a.Value.began)
+				began := a.Value.began
+				if !a.Value.whole {
+					began = now.Add(farthest) // it may lack any request from an earlier list, whatever the clocks said then
+				}
+				asked.has, asked.began = append(asked.has, a.Value.requests[field]), append(asked.began, began)
 			}
 		}
 		all = append(all, asked)

@@ -23,8 +23,8 @@ type Promise struct {
 	Began    time.Time // start of its incarnation
 	Floor    time.Time // if it does not know a job, no tick up to here may be opened: the job may have been deleted
 	Previous Header    // before the promise
-	Whole    bool      // a majority of such nodes knows what was decided in earlier lists of nodes
-	New      bool      // it has joined its first list, whose nodes together know what was decided in earlier ones, and lost nothing since
+	Owes     bool      // only all nodes together know what was decided in earlier lists of nodes, unless a majority does not owe
+	New      bool      // it owes, but had nothing to lose when it joined its first list, and has lost nothing since
 	Jobs     []Found   // in the order of the request
 }
 
@@ -85,7 +85,7 @@ func (s *Store) Prepare(ctx context.Context, b Ballot, leader Leader, jobs []str
 	return promises, err
 }
 
-func (p *Promise) isWhole() bool { return p.Whole }
+func (p *Promise) isWhole() bool { return !p.Owes }
 
 // areWhole returns an error unless the answers know what was decided in earlier lists of nodes: a majority of the nodes is whole, or all
 // have answered.
@@ -131,7 +131,7 @@ func isSettled(promises []Promise, i, majority int) bool {
 
 // readPrepared reads the reply of the script prepare.
 func readPrepared(r *reply) Promise {
-	p := Promise{Time: timeOf(r.Time), Began: r.began, Previous: r.header(), Whole: r.whole, New: r.empty}
+	p := Promise{Time: timeOf(r.Time), Began: r.began, Previous: r.header(), Owes: !r.whole, New: r.empty}
 	ms, err := strconv.ParseInt(r.text(), 10, 64)
 	r.fail(err)
 	if ms > 0 {
