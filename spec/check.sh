@@ -47,6 +47,9 @@ check() { # WANT WITHOUT MACROS [COMPILE]
 # property names the property whose assertion has failed, by a word of its text.
 property() {
 	case $(grep 'assertion violated' pan.out) in
+	*'(0&&blocked)'*) echo Kept ;;
+	*'&&blocked)'*) echo Once ;;
+	*'||led)'*blocked*) echo Calm ;;
 	*started*) echo Once ;;
 	*.after* | *finds*) echo Kept ;;
 	*.phase*) echo Exclusion ;;
@@ -85,10 +88,16 @@ small() { # RULE
 	lists.Claim | lists.Label | lists.Joined | lists.Taken | lists.All | lists.Same) echo Exclusion -DOLD=1 ;;
 	lists.Unused | lists.Turn | lists.Last | lists.Guard | lists.Moved | lists.Votes) echo Exclusion -DOLD=7 -DNEW=11 ;;
 	lists.First | lists.Outsider) echo Exclusion -DOLD=7 -DNEW=11 -DLISTS=4 ;;
-	lists.Id) echo Exclusion -DOLD=7 -DNEW=11 -DLOSSES=1 ;;
+	lists.Id | lists.Free) echo Exclusion -DOLD=7 -DNEW=11 -DLOSSES=1 ;;
 	lists.Restart) echo Exclusion -DRESTARTS=1 ;;
 	lists.Again) echo Calm -DOLD=7 -DNEW=31 -DCALM=7 ;;
+	lists.Over) echo Calm -DOLD=7 -DNEW=11 -DCALM=7 ;;
+	lists.Forget) echo Calm -DOLD=7 -DNEW=7 -DLISTS=2 -DLOSSES=1 -DOLDER=1 -DENDS=1 -DCALM=7 ;;
 	lists.Place) echo Calm -DOLD=7 -DNEW=7 -DLOSSES=2 -DCALM=7 ;;
+	changes.New) echo Calm -DOLD=1 ;;
+	changes.Fresh | changes.Came) echo Once -DOLD=1 -DS=4 -DLOSSES=1 ;;
+	changes.Known) echo Once -DOLD=7 -DLISTS=2 -DLOSSES=2 ;;
+	changes.Lost) echo Once -DOLD=1 -DS=4 -DLISTS=2 -DLOSSES=2 ;;
 	changes.Joined | changes.Owed | changes.Mark | changes.Told | changes.Heard | changes.Paid) echo Kept -DOLD=1 ;;
 	*) echo "check.sh: $spec has no rule $1" >&2; return 1 ;;
 	esac
@@ -135,21 +144,25 @@ lists() {
 	spec=lists
 	check holds None ''
 	check holds None '-DOLD=7 -DNEW=11 -DCALM=11'
+	check holds None '-DOLD=7 -DNEW=11 -DCALM=7'
 	check holds None '-DOLD=7 -DNEW=11 -DLOSSES=1'
 	check holds None '-DOLD=7 -DNEW=31 -DCALM=7' # a deploy that is rolled back
 	check holds None '-DOLD=31 -DNEW=7 -DCALM=7'
 	check holds None '-DOLD=7 -DNEW=7 -DLOSSES=2 -DCALM=7'
-	removed Claim Label Unused Turn Joined Taken Place All Last Guard First Outsider Same Moved Restart Id Again Votes
+	check holds None '-DOLD=7 -DNEW=7 -DLISTS=2 -DLOSSES=1 -DOLDER=1 -DENDS=1 -DCALM=7'
+	removed Claim Label Unused Turn Joined Taken Place All Last Guard First Outsider Same Moved Restart Id Again Votes Free Forget Over
 }
 
 changes() {
 	spec=changes
 	check holds None '-DOLD=1'
 	check holds None '-DOLD=7'
+	check holds None '-DOLD=1 -DS=4 -DLOSSES=1'
+	check holds None '-DOLD=7 -DLISTS=2 -DLOSSES=2'
 	if [ "$1" = deep ]; then
 		check holds None '-DOLD=1 -DS=6' -DHC4
 	fi
-	removed Joined Owed Mark Told Heard Paid
+	removed Joined Owed Mark Told Heard Paid New Fresh Known Came Lost
 }
 
 # trace prints a schedule, of the lock the shortest one. The nodes of the lock keep their numbers.

@@ -44,7 +44,7 @@ and 2. */
 #ifndef RESTARTS /* how often a server restarts with the same list, without its last grants */
 #define RESTARTS 0
 #endif
-#ifndef OLDER /* how often a server gets its first file back, after the old processes have ended */
+#ifndef OLDER /* how often a server gets its first file back, after the old processes have ended, and while no list changes */
 #define OLDER 0
 #endif
 #define TTL 1 /* ticks */
@@ -69,6 +69,9 @@ and 2. */
 #define Id       16 /* the id is lost with the data */
 #define Again    17 /* a server that went to a list that has not come to be is brought back by a later list of the same ids */
 #define Votes    18 /* only votes under one label count together */
+#define Free     19 /* swap: the server has taken no other list */
+#define Forget   20 /* a server with older data forgets its list, if a later one of the same addresses is in use without it */
+#define Over     21 /* a process gives up its list when nobody serves it; the code: no majority, and it can do nothing else */
 #ifndef WITHOUT
 #define WITHOUT None
 #endif
@@ -108,12 +111,11 @@ hidden byte size[256], use, round, i, k, new, top, x, n, c, p, known; /* size[x]
 #define IS_LAST(s, k) (last[s] == k || RULE(Last) && (later[k] & BIT(J[s])))
 #define ALL_YES(k) (yes[k] == ids[k] || RULE(All) && MAJ(yes[k], ids[k]))
 #define MAY_JOIN(s, k) (IN(s, k) && IS_LAST(s, k) && J[s] != k && (carried[k] || ALL_YES(k)))
-/* That a server refuses a swap if it has taken another list (T) is no rule: nothing has failed without it. */
-#define MAY_SWAP(s, k) (IN(s, k) && J[s] && J[s] != k && (later[k] & BIT(J[s])) && T[s] == 0 && \
+#define MAY_SWAP(s, k) (IN(s, k) && J[s] && J[s] != k && (later[k] & BIT(J[s])) && (T[s] == 0 || RULE(Free)) && \
 	(from[k] && ready[k] && (J[s] == from[k] || RULE(Same)) || adopted[k] && (near[k] & BIT(J[s]))))
 
 inline settle(s, k) {
-	J[s] = k; last[s] = k;
+	J[s] = k; last[s] = (T[s] -> last[s] : k);
 	for (i : 0 .. S-1) { x = x | (J[i] == k -> id[i] : 0) }
 	adopted[k] = adopted[k] || MAJ(x, ids[k]);
 	x = 0
@@ -127,11 +129,8 @@ inline settle(s, k) {
 	:: d_step { MAY_JOIN(s, k) -> printf("server %d joins list %d, had %d\n", s, k, J[s]); \
 		guard[s] = (J[s] || RULE(Guard) -> guard[s] : TTL); T[s] = 0; settle(s, k) }
 
-/* It may forget a list if one of the same addresses is later and in use, and does not have it. That is no rule either. It lets a server
-with older data into a list that is in use, and in Calm nobody uses one meanwhile; but it must be safe. */
 #define OUTLIVED(s, k) (adopted[k] && (later[k] & BIT(J[s])) && (same[k] & BIT(J[s])) && !(ids[k] & id[s]))
-#define MAY_FORGET(s) (J[s] && T[s] == 0 && hold[s] == 0 && guard[s] == 0 && \
-	(OUTLIVED(s, 2) || OUTLIVED(s, 3) || OUTLIVED(s, 4) || OUTLIVED(s, 5)))
+#define MAY_FORGET(s) (J[s] && T[s] == 0 && !RULE(Forget) && (OUTLIVED(s, 2) || OUTLIVED(s, 3) || OUTLIVED(s, 4) || OUTLIVED(s, 5)))
 
 /* ---- The lock ---- */
 
@@ -153,7 +152,7 @@ inline grant(p, s) {
 }
 
 inline renew(s) { /* it is fresh, and has another id */
-	id[s] = 0; J[s] = 0; last[s] = 0; holder[s] = 0; next[s] = fresh; fresh++
+	id[s] = 0; J[s] = 0; last[s] = 0; next[s] = fresh; fresh++
 }
 
 proctype Server(byte s) {
@@ -167,12 +166,12 @@ proctype Server(byte s) {
 	LOCK(1)
 	/* Its data are lost. If a list of one loses its data while processes use it, nobody remembers: a known limit. */
 	:: d_step { losses && id[s] && fresh < 8 && (size[OLD] > 1 || ended) -> losses--; printf("server %d loses its data\n", s);
-		renew(s); T[s] = 0; guard[s] = 0; hold[s] = 0 }
+		renew(s); T[s] = 0; guard[s] = 0; hold[s] = 0; holder[s] = 0 }
 	:: d_step { MAY_FORGET(s) && fresh < 8 -> printf("server %d forgets list %d\n", s, J[s]); renew(s) }
 	:: d_step { restarts && id[s] -> restarts--; printf("server %d restarts without its last grants\n", s);
 		guard[s] = (RULE(Restart) -> guard[s] : TTL); hold[s] = 0; holder[s] = 0 }
-	:: d_step { older && ended && (OLD >> s & 1) && id[s] -> older--; id[s] = BIT(s); printf("server %d gets its first file back\n", s);
-		J[s] = 1; last[s] = 1; T[s] = 0; guard[s] = (RULE(Restart) -> 0 : TTL); hold[s] = 0; holder[s] = 0 }
+	:: d_step { older && ended && (OLD >> s & 1) && id[s] && (T[0] | T[1] | T[2] | T[3] | T[4] | T[5]) == 0 ->
+		printf("server %d gets its first file back\n", s); older--; id[s] = BIT(s); J[s] = 1; last[s] = 1; T[s] = 0; guard[s] = (RULE(Restart) -> 0 : TTL); hold[s] = 0; holder[s] = 0 }
 	od
 }
 
@@ -255,10 +254,11 @@ inline propose(addr) { /* the list of the ids x: the one that is known if no tur
 /* ---- Calm ---- */
 
 /* Whatever has happened, once messages flow and only processes with the same addresses are left, they get a list, and all of their servers
-serve it. This is what one process does then, step by step, each time with all answers. */
+serve it. This is what one process does then, step by step, each time with all answers. It may have used a list before. */
 #define SERVING(s) (J[s] == use && T[s] == 0)
 #define SERVES(s) (SERVING(s) -> id[s] : 0)
-#define MAJ_SERVES MAJ(SERVES(0) | SERVES(1) | SERVES(2) | SERVES(3) | SERVES(4) | SERVES(5), ids[use])
+#define ANY_SERVES (SERVES(0) | SERVES(1) | SERVES(2) | SERVES(3) | SERVES(4) | SERVES(5))
+#define MAJ_SERVES MAJ(ANY_SERVES, ids[use])
 #define FITS(s, k) ((KNOWS(s) & ~later[k]) == 0 && (T[s] & ~(major[k] | same[k])) == 0 && (J[s] == 0 || ((major[k] | same[k]) & BIT(J[s]))))
 inline adopt() {
 	for (k : 1 .. lists) {
@@ -326,12 +326,16 @@ inline make() { /* all take a list, and when all have taken it, join it */
 		fi
 	}
 }
+#define GONE(s) (IN(s, use) && (CALM >> s & 1) && J[s] != use && !(later[use] & BIT(J[s])) && J[s] -> id[s] : 0)
+#define IS_OVER (MAJ(GONE(0) | GONE(1) | GONE(2) | GONE(3) | GONE(4) | GONE(5), ids[use]) || !MAJ(x, ids[use]) || \
+	!(ANY_SERVES || RULE(Over)))
 inline calm() {
-	use = 0;
 	for (round : 1 .. 6) {
+		survey(CALM, use);
+		use = (use && IS_OVER -> 0 : use);
 		for (i : 0 .. S-1) {
 			if
-			:: (CALM >> i & 1) && use && J[i] && T[i] == 0 && !(ids[use] & id[i]) && (later[use] & BIT(J[i])) &&
+			:: !RULE(Forget) && (CALM >> i & 1) && use && J[i] && T[i] == 0 && !(ids[use] & id[i]) && (later[use] & BIT(J[i])) &&
 				(same[use] & BIT(J[i])) -> renew(i)
 			:: else
 			fi
@@ -356,10 +360,13 @@ inline calm() {
 
 /* ---- The world ---- */
 
+#define AWAY(s, k) (!(CALM >> s & 1) && (id[s] & ids[k]))
+#define USABLE(k) (k <= lists && adopted[k] && where[k] == CALM && \
+	!(AWAY(0, k) || AWAY(1, k) || AWAY(2, k) || AWAY(3, k) || AWAY(4, k) || AWAY(5, k))) /* by a process that has adopted it before */
+
 active proctype Processes() {
 	d_step {
-		c_code { for (int m = 0; m < 256; m++) size[m] = __builtin_popcount(m); };
-		losses = LOSSES; restarts = RESTARTS; older = OLDER;
+		c_code { for (int m = 0; m < 256; m++) size[m] = __builtin_popcount(m); }; losses = LOSSES; restarts = RESTARTS; older = OLDER;
 		lists = 1; ids[1] = OLD; where[1] = OLD; turn[1] = 1; yes[1] = OLD; asked[1] = 1; adopted[1] = 1; major[1] = BIT(1);
 		for (i : 0 .. S-1) {
 			next[i] = i; fresh = ((OLD | NEW) >> i & 1 -> i + 1 : fresh);
@@ -369,31 +376,24 @@ active proctype Processes() {
 	}
 	atomic { run Server(0); run Server(1); run Server(2); run Server(3); run Server(4); run Server(5) }
 	do
-	PROPOSE(OLD)
-	PROPOSE(NEW)
+	PROPOSE(OLD) PROPOSE(NEW)
 	CHANGE(1)
 	CHANGE(2)
 	CHANGE(3)
 	CHANGE(4)
-	CARRY(2)
-	CARRY(3)
-	CARRY(4)
-	CARRY(5)
-	:: atomic { CALM -> printf("messages flow, and only processes with addresses %d are left\n", CALM); d_step { calm(); round = 0 }; break }
+	CARRY(2) CARRY(3)
+	CARRY(4) CARRY(5)
+	:: atomic { CALM -> printf("messages flow, and only processes with addresses %d are left\n", CALM);
+		if :: use = 0 :: USABLE(1) -> use = 1 :: USABLE(2) -> use = 2 :: USABLE(3) -> use = 3 fi; d_step { calm(); round = 0 }; break }
 	:: d_step { ENDS && !ended -> ended = 1; printf("the old processes have ended\n") }
 	:: d_step { (guard[0] | guard[1] | guard[2] | guard[3] | guard[4] | guard[5] | hold[0] | hold[1] | hold[2] | hold[3] | hold[4]
 		| hold[5] | left[0] | left[1]) ->
 		printf("a tick passes\n");
 		for (i : 0 .. S-1) {
-			guard[i] = (guard[i] -> guard[i] - 1 : 0);
-			hold[i] = (hold[i] -> hold[i] - 1 : 0);
+			guard[i] = (guard[i] -> guard[i] - 1 : 0); hold[i] = (hold[i] -> hold[i] - 1 : 0);
 			holder[i] = (hold[i] -> holder[i] : 0)
 		}
-		for (p : 0 .. 1) {
-			left[p] = (left[p] -> left[p] - 1 : 0);
-			got[p] = (left[p] -> got[p] : 0);
-			lab[p] = (left[p] -> lab[p] : 0)
-		}
+		for (p : 0 .. 1) { left[p] = (left[p] -> left[p] - 1 : 0); got[p] = (left[p] -> got[p] : 0); lab[p] = (left[p] -> lab[p] : 0) }
 		p = 0
 	}
 	od
