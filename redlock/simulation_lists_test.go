@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -143,9 +144,7 @@ func (w *deploys) play() {
 				node := w.rand.IntN(deployNodes)
 				w.note("%d restarts", node)
 				w.Kill(node)
-				// The only common node of two lists keeps its data.
-				if w.isUnchanged() && w.rand.IntN(3) > 0 ||
-					!lost && len(lists[0]) > 1 && len(lists[1]) > 1 && len(lists[2]) > 1 {
+				if w.isUnchanged() && w.rand.IntN(3) > 0 || !lost && !w.isOnlyCommon(node) {
 					lost = true
 					w.note("%d loses its data", node)
 					w.Wipe(node)
@@ -156,6 +155,19 @@ func (w *deploys) play() {
 		}
 	}
 	w.finish(lists[len(lists)-1])
+}
+
+// isOnlyCommon reports whether a node is the only one in two of the lists, which keeps its data. The list between them may never be used.
+func (w *deploys) isOnlyCommon(node int) bool {
+	for i, list := range w.lists {
+		for _, other := range w.lists[:i] {
+			common := slices.DeleteFunc(slices.Clone(list), func(n int) bool { return !slices.Contains(other, n) })
+			if slices.Equal(common, []int{node}) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 func (w *deploys) isUnchanged() bool {
