@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/redlockfx/redlockfx/internal/inside"
 	"github.com/redlockfx/redlockfx/internal/testkit/bubble"
 	"github.com/redlockfx/redlockfx/internal/testkit/want"
 	"github.com/redlockfx/redlockfx/scheduler"
@@ -200,6 +201,29 @@ func TestLists_ServersInThePlaceOfThoseThatLostTheirDataAreNotNew(t *testing.T) 
 		b.takesOver()
 		c.SleepTo(150 * time.Second)
 		if ran := strings.Join(c.ran(), ", "); strings.Count(ran, "job 1m0s@") != 1 {
+			t.Errorf("ran: %s", ran)
+		}
+	})
+}
+
+// One of three nodes is down for good, and another has lost its data. When a person has accepted the list, somebody leads, and jobs run.
+func TestLists_APersonAcceptsAListWithADeadNode(t *testing.T) {
+	bubble.RunFresh(t, 3, func(t *testing.T, nodes *bubble.Cluster) {
+		c := &cluster{Cluster: nodes, ttl: ttl}
+		a := c.withBoth("a", []int{0, 1, 2})
+		a.takesOver()
+		c.SleepTo(70 * time.Second)
+		c.Kill(2)
+		c.Kill(1)
+		c.Wipe(1)
+		c.Restart(1)
+		c.SleepTo(200 * time.Second)
+		if a.elector.IsLeader() {
+			t.Error("somebody leads on one node of three")
+		}
+		want.NoError(t, inside.Of(a.elector.Locker()).JoinNodes(t.Context())[:2]...)
+		c.SleepTo(400 * time.Second)
+		if ran := strings.Join(c.ran(), ", "); !strings.Contains(ran, "other 6m0s@6m0s") {
 			t.Errorf("ran: %s", ran)
 		}
 	})

@@ -212,7 +212,7 @@ func (k *Keeper) send(ctx context.Context, p Plan, heard []Heard) {
 const errRefused = Problem("its list has just changed")
 
 // Force has all servers that answer serve one list, whatever they remember. A server that does not answer can be replaced afterwards by
-// one that is fresh. It returns why an address is not in the list.
+// one that is fresh. If one does not answer, what only that one knows of jobs is given up. It returns why an address is not in the list.
 func (k *Keeper) Force(ctx context.Context) []error {
 	heard := k.look(ctx)
 	problems := make([]error, len(heard))
@@ -234,7 +234,10 @@ func (k *Keeper) Force(ctx context.Context) []error {
 		}
 		p.Nodes, ids = append(p.Nodes, i), append(ids, heard[i].ID)
 	}
-	p.List, p.Owes = newList(turn+1, k.where, ids), owes("", heard, p.Nodes, -1)
+	p.List = newList(turn+1, k.where, ids)
+	if len(p.Nodes) == len(heard) { // else no leader can ever hear all, and what the others know is given up
+		p.Owes = owes("", heard, p.Nodes, -1)
+	}
 	if len(p.Nodes) < majority(len(heard)) {
 		return problems
 	}
