@@ -85,6 +85,29 @@ func TestOpen_SaysWhyTheServerClosesTheConnection(t *testing.T) {
 	}
 }
 
+// A server without TLS says nothing to a TLS client. The node timeout is over before the dial is.
+func TestOpen_SaysThatThePortMayNotUseTLS(t *testing.T) {
+	t.Parallel()
+	for scheme, n := range map[string]int{"redis": 0, "rediss": 3} {
+		l, err := redlock.Open([]string{scheme + "://" + door(t, "", true)}, redlock.WithNodeTimeout(50*time.Millisecond))
+		want.NoError(t, err)
+		said := 0
+		for range 3 { // which of the timeouts ends first differs
+			_, err := l.TryAcquire(t.Context(), "x")
+			want.Err(t, err, redlock.ErrNoQuorum)
+			if err != nil && strings.Contains(err.Error(), "if this port does not use TLS, the URL begins with redis://") {
+				said++
+			}
+		}
+		if said != n {
+			t.Errorf("%s: said %d times", scheme, said)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		_ = l.Close(ctx) // the node answers nothing
+	}
+}
+
 // A node that is away is no matter of TLS, and the error does not show the URL.
 func TestOpen_OfANodeThatIsAway(t *testing.T) {
 	l, err := redlock.Open([]string{"rediss://u:S3cret@127.0.0.1:1"})

@@ -153,6 +153,9 @@ func (r *Round[T]) explain() {
 	for i, n := range r.nodes {
 		if !r.answers[i].Over && n.isUnsent() {
 			r.answers[i].Err = errNotYet
+			if n.mayLackTLS() {
+				r.answers[i].Err = errNoTLSYet
+			}
 		}
 	}
 }

@@ -304,7 +304,11 @@ func (w *worker) received(groups []*group, sent time.Time, err error) {
 		case isLate && (isOver || errors.Is(r.err, os.ErrDeadlineExceeded) && !w.dials):
 			r.err = failure{ErrHeldUp, r.err}
 		case !r.written && isOver:
-			r.err = fmt.Errorf("no connection in time: %w", r.err)
+			hint := ""
+			if w.node.mayLackTLS() {
+				hint = mayLackTLS
+			}
+			r.err = fmt.Errorf("no connection in time%s: %w", hint, r.err)
 		}
 		w.buffers[i] = new(buffer) // a hook may let a failed command run on: it keeps its space
 	}
