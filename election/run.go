@@ -111,16 +111,20 @@ func (e *Elector) endRun(r *run) {
 
 // loop goes from state to state, each a function that returns when the state is over.
 func (e *Elector) loop(r *run) error {
-	for {
+	for led := false; ; {
 		if !e.await(r) {
 			return e.undrained()
 		}
 		lease, renewals, err := e.campaign(r)
+		if lease == nil && err == nil && !led {
+			e.callApp(func() { e.log.Info("stopped, this replica was not leading") })
+		}
 		if lease == nil {
 			return err
 		}
 		cause, drained := e.lead(r, lease, renewals)
-		if !drained && r.stopping.Err() != nil {
+		led = r.stopping.Err() != nil // when it was asked to stop, or while it drained: its end is logged
+		if !drained && led {
 			return e.undrained()
 		}
 		if _, panicked := errors.AsType[*PanicError](cause); panicked || errors.Is(cause, ErrResigned) {

@@ -14,6 +14,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/redlockfx/redlockfx/election"
+	"github.com/redlockfx/redlockfx/internal/inside"
 	"github.com/redlockfx/redlockfx/redlock"
 )
 
@@ -58,6 +59,7 @@ func (o Options) add(to *service) {
 //
 // Serve returns when ctx is done, or the process gets an interrupt or SIGTERM; a second signal ends the process. Before that, it
 // lets runs finish within the drain timeout, hands leadership over, and closes the Locker. The error is nil if all of that went well.
+// Without anything to run, Serve returns an error at once.
 //
 // A service with a dashboard, a probe or other uses of its Elector makes the three parts itself: see [New].
 func Serve(ctx context.Context, urls []string, name string, work ...Work) error {
@@ -101,6 +103,11 @@ func (s *service) run(ctx context.Context, locker *redlock.Locker, name string, 
 	}
 	if err != nil {
 		return err
+	}
+	select {
+	case <-inside.HasWork(elector):
+	default:
+		return errors.New("scheduler: serve: nothing to run: add a Job, a Source, or Options with an election.OnLeader")
 	}
 	scheduler.awaitNodes(ctx)
 	return elector.Run(ctx)

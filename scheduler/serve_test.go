@@ -40,6 +40,20 @@ func TestServe(t *testing.T) {
 	})
 }
 
+// idle has no tick within a test.
+var idle = scheduler.Job{Name: "idle", Spec: "@yearly", Run: func(context.Context, scheduler.Run) error { return nil }}
+
+// A service may only lead.
+func TestServe_NeedsNoJobForACallback(t *testing.T) {
+	logsOfSlog(t)
+	bubble.Run(t, 1, func(t *testing.T, c *bubble.Cluster) {
+		locker, _ := c.Locker()
+		ctx, cancel := context.WithCancel(t.Context())
+		leads := election.OnLeader(func(context.Context) { cancel() })
+		want.NoError(t, scheduler.ServeOn(ctx, locker, "x", scheduler.Options{Election: []election.Option{leads}}))
+	})
+}
+
 // logsOfSlog returns what is logged to slog's default until the end of the test, which must not be parallel to others.
 func logsOfSlog(t *testing.T) *bytes.Buffer {
 	t.Helper()
@@ -55,6 +69,8 @@ func logsOfSlog(t *testing.T) *bytes.Buffer {
 }
 
 func TestServe_RefusesBadInput(t *testing.T) {
+	stopped, cancel := context.WithCancel(t.Context())
+	cancel()
 	good := scheduler.Job{Name: "job", Spec: "@daily", Run: func(context.Context, scheduler.Run) error { return nil }}
 	for says, call := range map[string]struct {
 		urls []string
@@ -65,10 +81,42 @@ func TestServe_RefusesBadInput(t *testing.T) {
 		"empty":    {[]string{"127.0.0.1:1"}, "", []scheduler.Work{good}},
 		"bad spec": {[]string{"127.0.0.1:1"}, "x", []scheduler.Work{good, scheduler.Job{Name: "b", Spec: "x", Run: good.Run}}},
 		"ttl 1ns":  {[]string{"127.0.0.1:1"}, "x", []scheduler.Work{scheduler.Options{Lock: []redlock.Option{redlock.WithTTL(1)}}}},
+		"to run":   {[]string{"127.0.0.1:1"}, "x", []scheduler.Work{scheduler.Options{Election: []election.Option{election.WithIdentity("a", "")}}}},
 		"is nil":   {[]string{"127.0.0.1:1"}, "x", []scheduler.Work{nil}},
 	} {
-		want.Text(t, scheduler.Serve(t.Context(), call.urls, call.name, call.work...), says)
+		want.Text(t, scheduler.Serve(stopped, call.urls, call.name, call.work...), says)
 	}
+}
+
+// A follower says that it stops. A leader hands over, and says no more.
+func TestServe_SaysThatItStops(t *testing.T) {
+	logged := logsOfSlog(t)
+	bubble.Run(t, 3, func(t *testing.T, c *bubble.Cluster) {
+		serve := func(id string) (stop func()) {
+			locker, _ := c.Locker()
+			ctx, cancel := context.WithCancel(t.Context())
+			ended := make(chan error)
+			go func() { // until stop
+				ended <- scheduler.ServeOn(ctx, locker, "x", idle, scheduler.Options{Election: []election.Option{election.WithIdentity(id, "")}})
+			}()
+			time.Sleep(time.Minute)
+			return func() {
+				cancel()
+				want.NoError(t, <-ended)
+			}
+		}
+		for _, stop := range []func(){serve("first"), serve("second"), serve("third")} {
+			stop()
+			time.Sleep(time.Minute)
+		}
+		fourth, fifth := serve("fourth"), serve("fifth")
+		fifth()
+		fourth()
+		const says = "stopped, this replica was not leading\" election=x candidate="
+		if n := strings.Count(logged.String(), says); n != 1 || !strings.Contains(logged.String(), says+"fifth") {
+			t.Errorf("said %d times:\n%s", n, logged)
+		}
+	})
 }
 
 // No node answers. Serve goes on until it is told to stop.
@@ -79,7 +127,7 @@ func TestServe_OutlivesAnOutage(t *testing.T) {
 		links.Cut()
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
-		want.NoError(t, scheduler.ServeOn(ctx, locker, "x"))
+		want.NoError(t, scheduler.ServeOn(ctx, locker, "x", idle))
 		if n := strings.Count(logged.String(), "not ready yet: too few nodes grant locks, retrying"); n < 15 {
 			t.Errorf("logged %d times", n)
 		}
@@ -100,7 +148,7 @@ func TestServe_SaysThatTheNodesRefuseIt(t *testing.T) {
 		time.AfterFunc(time.Minute, func() { require("") })
 		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 		defer cancel()
-		want.NoError(t, scheduler.ServeOn(ctx, locker, "x"))
+		want.NoError(t, scheduler.ServeOn(ctx, locker, "x", idle))
 		want.Parts(t, "the log", logged.String(), "level=ERROR msg=\"the nodes refuse this replica, retrying\" election=x waited=400ms", "this replica leads")
 		if strings.Contains(logged.String(), "not ready yet") {
 			t.Errorf("it also says that the nodes are not ready yet:\n%s", logged.String())
