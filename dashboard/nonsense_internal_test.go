@@ -57,7 +57,7 @@ func TestAttention_ToAJobThatTheNodesLost(t *testing.T) {
 // A node that denies a right votes all the same.
 func TestAttention_ToARightThatIsMissing(t *testing.T) {
 	lacking := redlock.NodeStatus{Addr: "r1:6379", Denied: errors.New("the user lacks the right +hget")}
-	got := attention(&view{Now: instant, Nodes: []ops.Node{nodeOf(lacking)}})
+	got := attention(&view{Now: instant, Nodes: nodesOf([]redlock.NodeStatus{lacking})})
 	if len(got) != 1 || got[0].Text != "node r1:6379 denies the user a right: the user lacks the right +hget" {
 		t.Errorf("%v", got)
 	}

@@ -104,9 +104,7 @@ func newView(s *snapshot, election string) *view {
 			v.Leader.Term, v.Leader.Since = t.Term, &t.Since
 		}
 	}
-	for _, n := range s.nodes {
-		v.Nodes = append(v.Nodes, nodeOf(n))
-	}
+	v.Nodes = nodesOf(s.nodes)
 	var unnamed []error
 	said := make(map[string]string) // many jobs have the same spec
 	for i := range s.jobs.value {
@@ -190,13 +188,15 @@ func replicaOf(e *election.Elector) replica {
 	return r
 }
 
-// nodeOf returns a node with its texts made safe.
-func nodeOf(n redlock.NodeStatus) ops.Node {
-	shown := ops.NodeOf(n)
-	for _, text := range []*string{&shown.Version, &shown.Err, &shown.Denied} {
-		*text = firstLine(*text)
+// nodesOf returns the nodes with their texts made safe.
+func nodesOf(list []redlock.NodeStatus) []ops.Node {
+	all := ops.NodesOf(list)
+	for i := range all {
+		for _, text := range []*string{&all[i].Version, &all[i].Err, &all[i].Denied} {
+			*text = firstLine(*text)
+		}
 	}
-	return shown
+	return all
 }
 
 // jobOf returns a job with its texts made safe.

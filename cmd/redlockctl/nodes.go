@@ -18,7 +18,7 @@ func (p *program) nodesCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use: "nodes", Short: "Show the state of the nodes, or accept them as the list", Args: cobra.NoArgs,
 		Long: "Nodes shows for each node whether its vote counts, and its list of nodes: joined, claimed by a list that is not\n" +
-			"complete yet, or fresh.\n\n" +
+			"complete yet, or fresh. Another list is one that no majority of these nodes serves.\n\n" +
 			"A list of nodes changes by itself when its users have stopped. With --join --yes the nodes that answer, at least a\n" +
 			"majority, become the list at once, whatever they remember. This is for what the nodes cannot know: that the other\n" +
 			"nodes of the earlier list are gone. There is a risk: a process that still uses the earlier list with nodes that are\n" +
@@ -65,13 +65,13 @@ func (p *program) joinNodes(ctx context.Context, l *redlock.Locker) error {
 
 // nodes returns the state of all nodes. The error says that too few of them count.
 func nodes(all []redlock.NodeStatus) (any, table, error) {
-	var list []ops.Node
+	list := ops.NodesOf(all)
 	t := table{head: []string{"NODE", "STATE", "LATENCY", "GUARD", "CLOCK OFF BY", "LIST", "VERSION"}}
 	good := 0
 	var first error // of the first node that does not count
-	for _, n := range all {
+	for i, n := range all {
 		row := []string{
-			n.Addr, "votes", n.Latency.Round(10 * time.Microsecond).String(), "-", short(n.ClockOffset), n.List.String(), n.Version,
+			n.Addr, "votes", n.Latency.Round(10 * time.Microsecond).String(), "-", short(n.ClockOffset), list[i].List, n.Version,
 		}
 		if n.Guard > 0 {
 			row[1], row[3] = "grants nothing yet", short(n.Guard)
@@ -84,7 +84,6 @@ func nodes(all []redlock.NodeStatus) (any, table, error) {
 		} else {
 			good++
 		}
-		list = append(list, ops.NodeOf(n))
 		t.rows = append(t.rows, row)
 	}
 	if need := len(all)/2 + 1; good < need {

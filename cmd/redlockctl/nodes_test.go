@@ -1,6 +1,7 @@
 package main
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/redlockfx/redlockfx/internal/testkit/want"
@@ -13,10 +14,13 @@ func TestNodes_JoinMakesTheNodesThatAnswerTheList(t *testing.T) {
 		return call(append([]string{"-n", c.Addrs()[0], "--ttl", ttl.String(), "-e", "billing"}, args...)...)
 	}
 	alone("run", "--name", "x", "--", "true").want(t, noLease, "", "accept these nodes with redlockctl nodes --join")
-	alone("nodes").want(t, 0, "joined, list of 3, turn 1", "")
+	alone("nodes").want(t, 0, "joined, list of 3, turn 1, another list", "")
 	alone("nodes", "--join").want(t, misused, "", "add --yes")
 	alone("nodes", "--yes").want(t, misused, "", "--yes is only for --join")
 	alone("nodes", "--join", "--yes").want(t, 0, "joined, list of 1, turn 2", "")
+	if out := on(c)("nodes").out; strings.Count(out, "another list") != 1 || !strings.Contains(out, "joined, list of 1, turn 2, another list") {
+		t.Errorf("two of three nodes serve the list of three:\n%s", out)
+	}
 	alone("run", "--name", "x", "--wait", "30s", "--", "true").want(t, 0, "", "")
 
 	want.NoError(t, c.Node(1).Kill())

@@ -23,13 +23,38 @@ type Node struct {
 	Latency *Duration `json:"latency_ms,omitempty"`
 	Guard   *Duration `json:"guard_ms,omitempty"` // for how long it grants nothing
 	Offset  *Duration `json:"clock_offset_ms,omitempty"`
-	List    string    `json:"list,omitempty"`   // joined, claimed or fresh, number of nodes, and turn
+	List    string    `json:"list,omitempty"`   // joined, claimed or fresh, number of nodes, turn, and whether it is another list than that of the nodes
 	Err     string    `json:"error,omitempty"`  // why it does not count
 	Denied  string    `json:"denied,omitempty"` // rights that the user lacks
 }
 
-// NodeOf returns the node of a status.
-func NodeOf(n redlock.NodeStatus) Node {
+// NodesOf returns the nodes of a list.
+func NodesOf(list []redlock.NodeStatus) []Node {
+	served, all := served(list), make([]Node, 0, len(list))
+	for _, n := range list {
+		shown := nodeOf(n)
+		if n.Err == nil && n.List.State == redlock.ListJoined && n.List != served {
+			shown.List += ", another list"
+		}
+		all = append(all, shown)
+	}
+	return all
+}
+
+// served returns the list of as many nodes that a majority of them serves, or the zero list if there is none.
+func served(all []redlock.NodeStatus) redlock.NodeList {
+	count := make(map[redlock.NodeList]int)
+	for _, n := range all {
+		l := n.List
+		if count[l]++; l.Nodes == len(all) && count[l] > len(all)/2 {
+			return l
+		}
+	}
+	return redlock.NodeList{}
+}
+
+// nodeOf returns the node of a status.
+func nodeOf(n redlock.NodeStatus) Node {
 	shown := Node{Addr: n.Addr, Version: n.Version}
 	if n.Err != nil {
 		shown.Err = n.Err.Error()
