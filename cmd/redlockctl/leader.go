@@ -16,6 +16,9 @@ import (
 func (p *program) leaderCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "leader", Short: "Show who leads an election", Args: cobra.NoArgs,
+		Long: "Leader shows who leads, until the lease is released or runs out. A leader that was asked to stop keeps the lease until\n" +
+			"its work has returned. Only its log says so, because it tells the nodes nothing. The runs that it waits for are in\n" +
+			"redlockctl jobs --only running.",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return p.withScheduler(cmd.Context(), func(ctx context.Context, e *election.Elector, _ *scheduler.Scheduler) error {
 				return p.show(ctx, func(ctx context.Context) (any, table, error) { return p.leader(ctx, e) })

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"maps"
 	"os"
@@ -9,8 +10,10 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/redlockfx/redlockfx/election"
 	"github.com/redlockfx/redlockfx/internal/testkit/redisproc"
 	"github.com/redlockfx/redlockfx/internal/testkit/want"
+	"github.com/redlockfx/redlockfx/scheduler"
 )
 
 func TestLook_AtALifeOfAnElectionAndItsJobs(t *testing.T) {
@@ -165,4 +168,28 @@ func stored(t *testing.T, c *redisproc.Cluster) map[string]string {
 		}
 	}
 	return all
+}
+
+// The nodes do not know that a leader was asked to stop. They know the runs that it waits for.
+func TestLeader_IsShownWhileItDrains(t *testing.T) {
+	c := ready(t, servers(t))
+	do := on(c)
+	release := make(chan struct{})
+	leader, stop := led(t, c, scheduler.Job{Name: "hangs", Spec: "@yearly", Run: func(context.Context, scheduler.Run) error {
+		<-release
+		return nil
+	}})
+	do("trigger", "hangs").want(t, 0, "is triggered", "")
+	until(t, "it runs", func() bool { return do("jobs", "--only", "running").code == 0 })
+	stopped := make(chan struct{})
+	go func() { // ends when the run is released
+		defer close(stopped)
+		stop()
+	}()
+	until(t, "it drains", func() bool { return leader.State() == election.StateDraining })
+	do("leader").want(t, 0, "pod-1", "")
+	do("jobs", "--only", "running").want(t, 0, "running for", "")
+	close(release)
+	<-stopped
+	do("leader").want(t, no, "", "no leader")
 }
