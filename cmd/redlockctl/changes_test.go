@@ -1,9 +1,13 @@
 package main
 
 import (
+	"context"
+	"errors"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/redlockfx/redlockfx/scheduler"
 )
 
 func TestHistory_TellsWhoChangedWhatAndWhy(t *testing.T) {
@@ -83,4 +87,33 @@ func TestPause_MayHaveAnEndAndBeOfAllJobs(t *testing.T) {
 	until(t, "no job is paused", func() bool {
 		return !decode[[]job](t, do("jobs", "-o", "json"))[1].Paused
 	})
+}
+
+// The work of a tick that was ok is done once more only if the user says so. A tick that failed needs no more than its name.
+func TestRerun_OfATickThatWasOKNeedsAYes(t *testing.T) {
+	c := ready(t, servers(t))
+	do := on(c)
+	led(t, c, scheduler.Job{Name: "bad", Spec: "@every 1s", Run: func(context.Context, scheduler.Run) error { return errors.New("no paper") }})
+	for job, state := range map[string]string{"good": "ok", "bad": "failed"} {
+		var tick string
+		until(t, "a tick has run", func() bool {
+			for _, r := range decode[pastJSON](t, do("history", job, "-o", "json")).Records {
+				if r.State == state {
+					tick = r.Tick
+				}
+			}
+			return tick != ""
+		})
+		if job == "bad" {
+			do("rerun", job, tick).want(t, 0, "bad runs again", "")
+			continue
+		}
+		do("rerun", job, tick).want(t, misused, "", `of "good" on pod-1 was ok, nothing was changed: to do its work once more, add --yes`)
+		do("rerun", job, tick, "--wait", "1m").want(t, misused, "", "add --yes")
+		if all := decode[pastJSON](t, do("history", job, "-o", "json")); len(all.Changes) > 0 {
+			t.Errorf("changes %+v", all.Changes)
+		}
+		do("rerun", job, tick, "--wait", "1m", "--yes").want(t, 0, "good is ok", "")
+	}
+	do("trigger", "good", "--yes").want(t, misused, "", "unknown flag: --yes")
 }

@@ -284,8 +284,8 @@ type pastChange struct {
 
 type pastJSON struct {
 	Records []struct {
-		State, Replica string
-		Manual         bool
+		State, Replica, Tick string
+		Manual               bool
 	}
 	Changes []pastChange
 }

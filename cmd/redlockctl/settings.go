@@ -23,6 +23,8 @@ type setting struct {
 	do               func(ctx context.Context, s *scheduler.Scheduler, args []string, opts ...scheduler.ChangeOption) error
 	wait             waiter // for --wait; nil: the command starts no run
 	ends             bool   // it has --until and --for
+	// doubt returns why the user must confirm the change with --yes, or nil; nil itself: there is no --yes.
+	doubt func(ctx context.Context, s *scheduler.Scheduler, args []string) error
 }
 
 // waiter asks for a run, and returns its outcome.
@@ -39,7 +41,7 @@ var settings = []setting{
 	{
 		use: "rerun JOB TICK", done: "runs again",
 		short: "Run a tick of a job again, such as 2026-12-01T02:00:00Z, under its own key",
-		args:  cobra.ExactArgs(2), do: rerun, wait: rerunAndWait,
+		args:  cobra.ExactArgs(2), do: rerun, wait: rerunAndWait, doubt: wasOK,
 	},
 	{
 		use: "cancel JOB", done: "is asked to end",
@@ -106,6 +108,23 @@ func rerunAndWait(
 	return s.RerunAndWait(ctx, args[0], tick, opts...)
 }
 
+// wasOK returns an error if the history says that a run of the tick was ok.
+func wasOK(ctx context.Context, s *scheduler.Scheduler, args []string) error {
+	tick, err := tickOf(args[1])
+	if err != nil {
+		return err
+	}
+	const all = 50 // that the nodes keep
+	records, err := s.History(ctx, args[0], all)
+	for _, r := range records {
+		if r.State == scheduler.StateOK && r.Tick.Equal(tick) {
+			return exit{misused, fmt.Errorf("the run of %s of %q on %s was ok, nothing was changed: to do its work once more, add --yes",
+				args[1], args[0], r.Replica)}
+		}
+	}
+	return err
+}
+
 func tickOf(text string) (time.Time, error) {
 	if tick, ok := timeOf(text); ok {
 		return tick, nil
@@ -127,7 +146,7 @@ func (p *program) settingCommands() []*cobra.Command {
 }
 
 func (p *program) settingCommand(c setting) *cobra.Command {
-	who, why, until, span := "", "", "", time.Duration(0)
+	who, why, until, span, yes := "", "", "", time.Duration(0), false
 	cmd := &cobra.Command{
 		Use: c.use, Short: c.short, Args: c.args, ValidArgsFunction: p.completeJobs,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -146,6 +165,11 @@ func (p *program) settingCommand(c setting) *cobra.Command {
 				opts = append(opts, scheduler.Until(end))
 			}
 			return p.withScheduler(cmd.Context(), func(ctx context.Context, _ *election.Elector, s *scheduler.Scheduler) error {
+				if c.doubt != nil && !yes {
+					if err := c.doubt(ctx, s, args); err != nil {
+						return err
+					}
+				}
 				if p.wait > 0 {
 					return p.awaitRun(ctx, args[0], func() (scheduler.Record, error) { return c.wait(ctx, s, args, opts...) })
 				}
@@ -161,6 +185,9 @@ func (p *program) settingCommand(c setting) *cobra.Command {
 	if c.ends {
 		cmd.Flags().StringVar(&until, "until", "", "`time` at which the pause ends by itself, as 2026-12-24T09:00:00Z")
 		cmd.Flags().DurationVar(&span, "for", 0, "`time` after which the pause ends by itself, as 2h30m")
+	}
+	if c.doubt != nil {
+		cmd.Flags().BoolVar(&yes, "yes", false, "run the tick again although it was ok")
 	}
 	if c.wait != nil {
 		cmd.Flags().DurationVar(&p.wait, "wait", 0, "longest wait for the outcome of this run; exit with 0 if it is ok, "+
