@@ -17,6 +17,7 @@ type rough struct {
 	r       *rand.Rand
 	all     []*replica
 	offsets []time.Duration // of the nodes' clocks
+	most    time.Duration   // the largest one so far
 	older   []*nodetest.Snapshot
 	log     []string
 }
@@ -28,6 +29,7 @@ func (h *rough) say(format string, args ...any) {
 func (h *rough) jump(node int, by time.Duration) {
 	h.say("node %d jumps by %v", node, by)
 	h.offsets[node] += by
+	h.most = max(h.most, h.offsets[node])
 	h.Jump(node, by)
 }
 
