@@ -11,6 +11,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/redlockfx/redlockfx/internal/inside"
 	"github.com/redlockfx/redlockfx/internal/testkit/records"
 	"github.com/redlockfx/redlockfx/internal/testkit/want"
 	"github.com/redlockfx/redlockfx/redlock"
@@ -72,6 +73,7 @@ func everyMix(change func(*redis.Options)) func(*testing.T, *World) {
 		for range 16 {
 			p := w.ProcessWith(t, change)
 			p.warm(t)
+			inside.Of(p.Locker).List(t.Context()) // needs all nodes once
 			workers.Go(func() {
 				for mix := range all {
 					w.play(t, p, mix)
@@ -107,7 +109,7 @@ func (w *World) play(t *testing.T, p *Process, mix []int) {
 	need := len(w.majority())
 	var lease *redlock.Lease
 	var err error
-	w.Takes(t, name, 2*NodeTimeout, func() { // its first request, before which it asks all nodes for the list
+	w.Takes(t, name, NodeTimeout, func() {
 		lease, err = p.TryAcquire(t.Context(), name)
 	})
 	switch {
