@@ -163,19 +163,18 @@ func (e *Elector) seeNodes(err error) {
 	}
 	var blame, listed error
 	if q, ok := errors.AsType[*redlock.QuorumError](err); ok && q.Got < q.Need {
-		votes, waiting := q.Got, 0
+		votes, waits := q.Got, false
 		for _, n := range q.Nodes {
 			if _, untrusted := errors.AsType[nodeclock.Untrusted](n.Err); untrusted {
 				votes++
 			}
-			if _, waits := errors.AsType[lists.Problem](n.Err); waits {
-				waiting++
-			}
+			_, listless := errors.AsType[lists.Problem](n.Err)
+			waits = waits || listless
 		}
 		if votes >= q.Need {
 			blame = fmt.Errorf("election: %q: nobody can lead because of the nodes' clocks: synchronize them: %w", e.name, err)
 		}
-		if waiting > 0 && !errors.Is(err, redlock.ErrHeld) {
+		if waits && !errors.Is(err, redlock.ErrHeld) {
 			listed = fmt.Errorf("election: %q: nobody can lead, because a list of nodes that is new or changes needs all of them: start "+
 				"those that do not answer, or accept the others with redlockctl nodes --join: %w", e.name, err)
 		}

@@ -63,7 +63,7 @@ func next(where string, used List, heard []Heard) Plan {
 	}
 	p.mend()
 	if p.Verb == "" && p.isUnserved() {
-		return next(where, "", heard) // so it is over; a new process does not need it either
+		return next(where, "", heard) // as a new process, which would not use that list
 	}
 	return p.Plan
 }
@@ -90,6 +90,12 @@ func (p *planning) those(are func(s *Server) bool) (nodes []int) {
 	return nodes
 }
 
+// all returns the addresses that answer.
+func (p *planning) all() []int { return p.those(func(*Server) bool { return true }) }
+
+// serving returns the addresses that lead to servers which serve a list.
+func (p *planning) serving(l List) []int { return p.those(func(s *Server) bool { return s.serves(l) }) }
+
 func majority(n int) int { return n/2 + 1 }
 
 // isOver reports whether the list in use was replaced, or too much of it was lost.
@@ -99,7 +105,7 @@ func (p *planning) isOver() bool {
 		return s.Joined != "" && s.Joined != p.used && (!known || s.Joined.Turn() > p.used.Turn())
 	})
 	in := p.those(func(s *Server) bool { return p.used.Has(s.ID) })
-	all := p.those(func(*Server) bool { return true })
+	all := p.all()
 	need := majority(p.used.Size())
 	return len(turned) >= need || len(all) == len(p.heard) && len(in) < need
 }
@@ -107,9 +113,7 @@ func (p *planning) isOver() bool {
 // isUnserved reports whether all addresses answer, and no majority of them serves the list in use, as when the nodes got data back from
 // before they joined it.
 func (p *planning) isUnserved() bool {
-	all := p.those(func(*Server) bool { return true })
-	serving := p.those(func(s *Server) bool { return s.serves(p.Use) })
-	return len(all) == len(p.heard) && len(serving) < majority(len(p.heard))
+	return len(p.all()) == len(p.heard) && len(p.serving(p.Use)) < majority(len(p.heard))
 }
 
 // adopt uses a list if a majority of it serves it, and no other server is heard: otherwise these addresses are not that list. A server
@@ -120,7 +124,7 @@ func (p *planning) adopt() {
 		if p.heard[i].Err != nil || l == "" || l.Size() != len(p.heard) {
 			continue
 		}
-		serving := p.those(func(s *Server) bool { return s.serves(l) })
+		serving := p.serving(l)
 		mine := p.used.isNear(l) || p.where != "" && l.part(2) == p.where // so a fresh server is one of it that has lost its data
 		others := p.those(func(s *Server) bool { return !l.Has(s.ID) && (s.Joined != "" || !mine) })
 		if len(serving) >= majority(l.Size()) && len(others) == 0 {
@@ -133,7 +137,7 @@ func (p *planning) adopt() {
 // mend has servers of the list join it again, and a fresh server replace a lost one.
 func (p *planning) mend() {
 	l := p.Use
-	serving := p.those(func(s *Server) bool { return s.serves(l) })
+	serving := p.serving(l)
 	others := p.those(func(s *Server) bool { return !l.Has(s.ID) })
 	later := p.those(func(s *Server) bool { return l.Has(s.ID) && s.turn() > l.Turn() })
 	if len(later) > 0 && len(others) == 0 && len(serving) > 0 {
@@ -175,9 +179,8 @@ func (p *planning) mend() {
 // that has lost its data.
 func (p *planning) isOlder(s *Server) bool {
 	where := p.Use.part(2)
-	serving := p.those(func(s *Server) bool { return s.serves(p.Use) })
 	return s.Joined != "" && where != "" && s.Joined.part(2) == where && s.turn() < p.Use.Turn() && len(s.Taken) == 0 &&
-		len(serving) >= majority(p.Use.Size())
+		len(p.serving(p.Use)) >= majority(p.Use.Size())
 }
 
 // replace puts servers that are fresh in the place of those to which no address leads, one after the other.
@@ -266,7 +269,7 @@ func (p *planning) of(ids []string) List {
 
 // make makes a list of all servers.
 func (p *planning) make() {
-	all := p.those(func(*Server) bool { return true })
+	all := p.all()
 	if len(all) < len(p.heard) {
 		for _, i := range all {
 			p.Problems[i] = errAll

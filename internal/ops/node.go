@@ -23,17 +23,17 @@ type Node struct {
 	Latency *Duration `json:"latency_ms,omitempty"`
 	Guard   *Duration `json:"guard_ms,omitempty"` // for how long it grants nothing
 	Offset  *Duration `json:"clock_offset_ms,omitempty"`
-	List    string    `json:"list,omitempty"`   // joined, claimed or fresh, number of nodes, turn, and whether it is another list than that of the nodes
+	List    string    `json:"list,omitempty"`   // joined, claimed or fresh, number of nodes, turn, and whether most nodes serve no such list
 	Err     string    `json:"error,omitempty"`  // why it does not count
 	Denied  string    `json:"denied,omitempty"` // rights that the user lacks
 }
 
 // NodesOf returns the nodes of a list.
 func NodesOf(list []redlock.NodeStatus) []Node {
-	served, all := served(list), make([]Node, 0, len(list))
+	own, all := served(list), make([]Node, 0, len(list))
 	for _, n := range list {
 		shown := nodeOf(n)
-		if n.Err == nil && n.List.State == redlock.ListJoined && n.List != served {
+		if n.Err == nil && n.List.State == redlock.ListJoined && n.List != own {
 			shown.List += ", another list"
 		}
 		all = append(all, shown)

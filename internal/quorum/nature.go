@@ -27,13 +27,10 @@ var (
 	errNotAwaited = reason{ErrNoAnswer, "not waited for: the other nodes had decided the outcome"}
 	errNotAsked   = reason{ErrNotTried, "not asked: other nodes were asked first"}
 	errNotYet     = reason{ErrNoAnswer, "not sent in time: no connection yet, or held up in this process"}
-	errNoTLSYet   = reason{errNotYet, errNotYet.text + mayLackTLS}
 	errAnother    = errors.New("another server has answered than the one to which the address leads")
 	errGone       = errors.New("its caller no longer waits")
 	errExpired    = reason{ErrNotTried, "not sent: earlier calls are still waiting for this node"}
 )
-
-const mayLackTLS = "; if this port does not use TLS, the URL begins with redis://"
 
 // reason is one of the errors above with another text.
 type reason struct {

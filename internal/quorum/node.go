@@ -228,13 +228,15 @@ func (n *node) isUnsent() bool {
 	return text != nil && text.fate.Load() == unwritten
 }
 
-// mayLackTLS reports whether a node that gives no connection may be a server without TLS: such a server takes the first message of a
-// TLS client for an unfinished line, and says nothing.
-func (n *node) mayLackTLS() bool {
+// hint returns what to try if the node gives no connection, and never has. A server without TLS takes the first message of a TLS client
+// for an unfinished line, and says nothing.
+func (n *node) hint() string {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	o := n.worker.options
-	return n.rtt == 0 && o != nil && o.TLSConfig != nil
+	if o := n.worker.options; n.rtt > 0 || o == nil || o.TLSConfig == nil {
+		return ""
+	}
+	return "; if this port does not use TLS, the URL begins with redis://"
 }
 
 // slow reports whether the node did not answer its last call, or takes longer than the hedge delay now.

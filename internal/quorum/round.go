@@ -152,10 +152,7 @@ func (r *Round[T]) explain() {
 	defer r.mu.Unlock()
 	for i, n := range r.nodes {
 		if !r.answers[i].Over && n.isUnsent() {
-			r.answers[i].Err = errNotYet
-			if n.mayLackTLS() {
-				r.answers[i].Err = errNoTLSYet
-			}
+			r.answers[i].Err = reason{errNotYet, errNotYet.text + n.hint()}
 		}
 	}
 }

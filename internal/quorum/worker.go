@@ -304,11 +304,7 @@ func (w *worker) received(groups []*group, sent time.Time, err error) {
 		case isLate && (isOver || errors.Is(r.err, os.ErrDeadlineExceeded) && !w.dials):
 			r.err = failure{ErrHeldUp, r.err}
 		case !r.written && isOver:
-			hint := ""
-			if w.node.mayLackTLS() {
-				hint = mayLackTLS
-			}
-			r.err = fmt.Errorf("no connection in time%s: %w", hint, r.err)
+			r.err = fmt.Errorf("no connection in time%s: %w", w.node.hint(), r.err)
 		}
 		w.buffers[i] = new(buffer) // a hook may let a failed command run on: it keeps its space
 	}
